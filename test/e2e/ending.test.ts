@@ -66,7 +66,7 @@ t.test('calls that are held and a receiver that is slow do not keep an API proce
   await waitFor('it listens', () => fetch(tools).catch(() => null));
   const silent = await startReceiver(t, () => undefined);
   await makeMessages(t, database, silent.url);
-  await waitFor('a message is on its way', () => silent.received.length === 1);
+  await waitFor('a message is on its way', () => silent.received.length >= 1);
   await holdCall(t, `${baseUrl}/v2/snapshots`, keys.pro);
   await holdCall(t, tools, keys.pro);
   child.process.kill('SIGTERM');

@@ -152,13 +152,13 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
   const mail = sendLetters({ url, from: 'desk@perp.test' }, { pool, log, count: (one) => outcomes.push(one) }, PATIENT);
   t.teardown(() => mail.stop());
   const { email } = await signUp(browser(), { email: 'mailed@example.com' });
-  await waitFor('the letter of the sign-up', () => outcomes.length === 1);
+  await waitFor('the letter of the sign-up', () => outcomes.length >= 1);
   t.match(mailed[0], { to: email, text: /confirm your address/ });
   const guest = browser();
   const asked = await guest.submit('/recover', { 'mail-to': email }, '/recover/mail');
   const nobody = await browser().submit('/recover', { 'mail-to': 'nobody@example.com' }, '/recover/mail');
   t.equal(asked.statusCode, nobody.statusCode, 'every visitor gets the same answer');
-  await waitFor('the letter is there', () => outcomes.length === 2);
+  await waitFor('the letter is there', () => outcomes.length >= 2);
   t.match(mailed[1], { to: email, text: /set a new password/ });
   const code = readCode(mailed[1]);
   await waitFor(
@@ -174,10 +174,10 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
 
   const owner = browser();
   const { codes } = await signUp(owner, { email: 'confirms@example.com' });
-  await waitFor('the letter of that sign-up', () => outcomes.length === 3);
+  await waitFor('the letter of that sign-up', () => outcomes.length >= 3);
   t.match((await owner.get('/security')).body, /not confirmed yet/);
   const page = await owner.submit('/security', {}, '/security/mail');
-  await waitFor('a letter to confirm with', () => outcomes.length === 4);
+  await waitFor('a letter to confirm with', () => outcomes.length >= 4);
   const sent = readCode(mailed[3]);
   const answer = (given: string) => owner.submitFrom(page.body, { code: given }, '/security/mail/code');
   t.equal((await answer(codes[0] ?? '')).statusCode, 400, 'a code that the owner keeps proves nothing of a mailbox');

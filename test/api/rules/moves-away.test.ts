@@ -46,9 +46,9 @@ for (const part of ['api_keys', 'rule_states'] as const)
     await new Promise((resolve) => setTimeout(resolve, 20));
     t.same(received, []);
     away.clear();
-    await waitFor('the states', () => received.length === 1, { boundMs: 20_000 });
+    await waitFor('the states', () => received.length >= 1, { boundMs: 20_000 });
     moves.note('7');
-    await waitFor('the move', () => received.length === 2, { boundMs: 20_000 });
+    await waitFor('the move', () => received.length >= 2, { boundMs: 20_000 });
     t.same(received, ['snapshot true', 'move false']);
     stop();
     moves.note('8');
@@ -61,13 +61,13 @@ t.test('a move that could not be read, or whose notice was missed, is replaced b
   const { away, rule, moves, received, follow } = setUp();
   const stop = follow();
   t.teardown(stop);
-  await waitFor('the states at the start', () => received.length === 1, { boundMs: 20_000 });
+  await waitFor('the states at the start', () => received.length >= 1, { boundMs: 20_000 });
   away.add('rule_transitions');
   rule.state = 'false';
   moves.note('7');
-  await waitFor('the states after a failed read', () => received.length === 2, { boundMs: 20_000 });
+  await waitFor('the states after a failed read', () => received.length >= 2, { boundMs: 20_000 });
   rule.state = 'true';
   moves.noteAll();
-  await waitFor('the states after missed notices', () => received.length === 3, { boundMs: 20_000 });
+  await waitFor('the states after missed notices', () => received.length >= 3, { boundMs: 20_000 });
   t.same(received, ['snapshot true', 'snapshot false', 'snapshot true']);
 });

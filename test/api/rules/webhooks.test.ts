@@ -175,10 +175,10 @@ t.test('a receiver that is slow holds up itself alone', async (t) => {
   for (const i of [0, 1, 2]) await move(i);
   const deps = makeDeps(pool);
   const deliveries = startDeliveries(deps);
-  await waitFor('every message of the quick one', async () => quick.received.length === 3);
+  await waitFor('every message of the quick one', async () => quick.received.length >= 3);
   t.equal(slow.received.length, 1, 'one at a time');
   const release = setInterval(() => held.pop()?.end(), 10);
-  await waitFor('every message of the slow one', async () => slow.received.length === 3);
+  await waitFor('every message of the slow one', async () => slow.received.length >= 3);
   await deliveries.stop();
   clearInterval(release);
   t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 3 }, { delivered: 3 }]);
@@ -206,7 +206,7 @@ t.test('the outcome of a webhook is that of its newest attempt that has ended', 
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 1, outcome: 'answered 204' }], 'a later one');
   await move(2);
   const underWay = deliverDue(deps);
-  await waitFor('the third message', async () => received.length === 3);
+  await waitFor('the third message', async () => received.length >= 3);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 2, outcome: 'answered 204' }], 'while one is under way');
   t.equal(await new Sending(deps, () => undefined).begin(), 0, 'no other process sends it meanwhile');
   held.pop()?.end();

@@ -297,7 +297,7 @@ t.test('PostgreSQL with TLS: pool and notices', async (t) => {
   const listener = listenPostgres({ url: secure(caFile), channels, onListening: () => undefined, log });
   await waitFor('it listens', () => listener.isListening());
   await pool.query("NOTIFY news, 'by TLS'");
-  await waitFor('the notice', () => received.length === 1);
+  await waitFor('the notice', () => received.length >= 1);
   await listener.stop();
 
   await refused(server.url, /no encryption.*sslmode in DATABASE_URL/);

@@ -51,7 +51,7 @@ const listSymbols = (shard: number): string[] =>
 
 t.test('capability and reference come before any connection, to every shard', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
-  await waitFor('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length >= 2);
   t.ok(collector.isPlanned());
   t.same(
     memory.of('capability').map(({ shards }) => shards),
@@ -78,21 +78,21 @@ t.test('horizons that depend on the number of listings are published once known,
       .of('capability')
       .filter(({ shards }) => shards[0] === 0)
       .map((message) => (readBody(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
-  await waitFor('known listings', () => readTimes().length === 2);
+  await waitFor('known listings', () => readTimes().length >= 2);
   t.same(readTimes(), [null, 2_000]);
   listings = [...listings, ...listSymbols(1)];
-  await waitFor('more listings', () => readTimes().length === 3);
+  await waitFor('more listings', () => readTimes().length >= 3);
   t.same(readTimes(), [null, 2_000, 4_000]);
 });
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {
   const { server, memory } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
-  await waitFor('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length >= 2);
   const ticksAfter = (index: number) => memory.written.slice(index).filter(({ kind }) => kind === 'tick');
   const mark = memory.written.length;
   await waitFor('ticks that name them', () => ticksAfter(mark).length >= 4);
   server.sockets()[0]?.terminate();
-  await waitFor('a third connection', () => memory.of('open').length === 3);
+  await waitFor('a third connection', () => memory.of('open').length >= 3);
   const end = memory.written.length;
   await waitFor('ticks after it', () => ticksAfter(end).length >= 4);
 
@@ -123,14 +123,14 @@ t.test(
     const [other = ''] = listSymbols(1);
     let listings = [first, other];
     const { server, memory } = await runCollector(t, () => listings);
-    await waitFor('two connections', () => memory.of('open').length === 2);
+    await waitFor('two connections', () => memory.of('open').length >= 2);
     // Books become whole by their snapshots, so that a successor needs no predecessor.
     const feed = setInterval(() => {
       for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
     }, 20);
     t.teardown(() => clearInterval(feed));
     listings = [first, second, other];
-    await waitFor('the old one ended', () => memory.of('lost').length === 1);
+    await waitFor('the old one ended', () => memory.of('lost').length >= 1);
     const replaced = memory.of('open')[2] as Written;
     t.equal(replaced.slot, 'book.0');
     t.match(readBody(replaced), { covers: [{ symbols: [first, second] }] });
@@ -139,7 +139,7 @@ t.test(
     t.equal(memory.of('open').length, 3, 'the other shard is untouched');
 
     listings = [first, second];
-    await waitFor('the slot of the delisted one ended', () => memory.of('lost').length === 2);
+    await waitFor('the slot of the delisted one ended', () => memory.of('lost').length >= 2);
     t.match(memory.of('lost')[1], { slot: 'book.1' });
   },
 );
@@ -152,13 +152,13 @@ t.test('a slot whose listings move to another one goes on until that one deliver
   const plan: Venue['plan'] = (known, env) =>
     paper.plan(known, { ...env, shardOf: known.length > 2 ? env.shardOf : () => 0 });
   const { server, memory } = await runCollector(t, () => listings, { venue: { ...paper, plan } });
-  await waitFor('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length >= 2);
   const feed = setInterval(() => {
     for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
   }, 20);
   t.teardown(() => clearInterval(feed));
   listings = [first, other];
-  await waitFor('both old ones ended', () => memory.of('lost').length === 2);
+  await waitFor('both old ones ended', () => memory.of('lost').length >= 2);
   const successor = memory.of('open')[2] as Written;
   t.match(readBody(successor), { covers: [{ symbols: [first, other].toSorted() }] });
   const delivered = memory.written.findIndex(({ kind, conn_id }) => kind === 'frame' && conn_id === successor.conn_id);
@@ -168,7 +168,7 @@ t.test('a slot whose listings move to another one goes on until that one deliver
 
 t.test('a collector that stops records every connection as lost, once', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
-  await waitFor('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length >= 2);
   collector.stop();
   t.same(
     memory.of('lost').map((lost) => readBody(lost).cause),
@@ -205,7 +205,7 @@ t.test(
     const { server, memory } = await runCollector(t, () => symbols, {
       nowMicros: () => clock.nowMicros() + stoodMicros,
     });
-    await waitFor('two connections', () => memory.of('open').length === 2);
+    await waitFor('two connections', () => memory.of('open').length >= 2);
     const isHeard = (text: string) => memory.of('frame').filter((frame) => toText(frame) === text).length;
     server.sendAll('before');
     await waitFor('a frame of each', () => isHeard('before') === 2);
@@ -216,7 +216,7 @@ t.test(
 
     stoodMicros += 3_500_000;
     server.sendAll('waited');
-    await waitFor('two more connections', () => memory.of('open').length === 4);
+    await waitFor('two more connections', () => memory.of('open').length >= 4);
     t.same(
       memory
         .of('lost')

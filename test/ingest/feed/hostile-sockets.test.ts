@@ -59,7 +59,7 @@ t.test('a venue that sends pings and reads no answer loses its connection', asyn
   const { server, memory } = await run(t, {
     venue: { ...paper, replyTo: (text) => (text === 'hb' ? 'pong'.repeat(16_384) : null) },
   });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   server.sockets()[0]?.pause();
   for (let sent = 0; memory.of('lost').length === 0 && sent < 1_000; sent++) {
     server.sendAll('hb');
@@ -72,10 +72,10 @@ t.test('errors and broken books of a connection have a hundred lines in the log'
   const lines: string[] = [];
   const log = pino({}, { write: (line) => void lines.push(line) });
   const { server, memory } = await run(t, { log });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   for (let i = 0; i < 1_000; i++) server.sendAll(`{"err":"no such stream ${i}"}`);
   const errors = () => memory.of('frame').filter((frame) => toText(frame).includes('no such stream'));
-  await waitFor('a thousand errors', () => errors().length === 1_000);
+  await waitFor('a thousand errors', () => errors().length >= 1_000);
   t.equal(lines.filter((line) => line.includes('venue answered an error')).length, 100);
 });
 
@@ -105,7 +105,7 @@ t.test('a book whose snapshots are refused, or are none, has one line in the log
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   server.sendAll('{"book":"AAA","first":1,"last":5}');
   await waitFor('a snapshot', () => answered > bodies.length);
   t.equal(lines.length, 1, lines.join(''));

@@ -100,7 +100,7 @@ t.test('listings that may have changed during a long round are asked for once it
   passedMs = 11_000;
   reference.hurry();
   held.resolve();
-  await waitFor('the next round', () => followed.length === 2);
+  await waitFor('the next round', () => followed.length >= 2);
   reference.hurry();
   await new Promise(setImmediate);
   t.same([asked, followed], [2, ['A', 'A,NEW']], 'and no sooner than ten seconds after that one began');

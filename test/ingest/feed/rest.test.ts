@@ -35,10 +35,10 @@ t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of 
     answer,
     symbols: ['AAA', 'BBB'],
   });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   server.sendAll('{"book":"BBB","first":9,"last":11}');
-  await waitFor('both books', () => memory.of('response').length === 2);
+  await waitFor('both books', () => memory.of('response').length >= 2);
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990, 'the other book waits too');
   t.same(memory.of('response').map(toText), ['{"snapshot":10}', '{"snapshot":10}']);
@@ -80,7 +80,7 @@ t.test(
       [`GET ${server.rest}/a`, `GET ${server.rest}/b`],
     );
     up = false;
-    await waitFor('lost', () => memory.of('lost').length === 1);
+    await waitFor('lost', () => memory.of('lost').length >= 1);
     t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_down');
     const before = memory.of('response').length;
     t.notOk(
@@ -88,7 +88,7 @@ t.test(
       'a refusal is no answer',
     );
     up = true;
-    await waitFor('open again', () => memory.of('open').length === 2 && memory.of('response').length > before);
+    await waitFor('open again', () => memory.of('open').length >= 2 && memory.of('response').length > before);
     t.equal(memory.of('response')[before]?.conn_id, memory.of('open')[1]?.conn_id);
   },
 );
@@ -112,10 +112,10 @@ t.test('a poll slot with a long period is lost by the silence of the venue, long
   });
   await waitFor('an answer', () => memory.of('response').length > 0);
   up = false;
-  await waitFor('lost', () => memory.of('lost').length === 1);
+  await waitFor('lost', () => memory.of('lost').length >= 1);
   t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_down');
   up = true;
-  await waitFor('open again', () => memory.of('open').length === 2);
+  await waitFor('open again', () => memory.of('open').length >= 2);
 });
 
 t.test('a poll slot that is renewed writes no answer to what it asked before', async (t) => {
@@ -222,7 +222,7 @@ t.test('a poll slot is lost when the venue refuses everybody, and repeats the re
     stop();
     await server.close();
   });
-  await waitFor('open again', () => memory.of('open').length === 2);
+  await waitFor('open again', () => memory.of('open').length >= 2);
   t.same(
     memory.of('lost').map((lost) => readBody(lost).cause),
     ['venue_rate_limit'],
@@ -285,7 +285,7 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
     stop();
     await server.close();
   });
-  await waitFor('lost', () => memory.of('lost').length === 1);
+  await waitFor('lost', () => memory.of('lost').length >= 1);
   t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
   t.equal(server.requests().length, 1, 'the book alone was requested');
 });
@@ -393,7 +393,7 @@ t.test('a poll slot with a new plan is open without a moment in between', async 
     stop();
     await server.close();
   });
-  await waitFor('an answer', () => memory.of('response').length === 1);
+  await waitFor('an answer', () => memory.of('response').length >= 1);
   runner.replace({ ...slot, everyMs: 30_000 });
   const [first, second] = memory.of('open');
   const [lost] = memory.of('lost');

@@ -20,7 +20,7 @@ t.test(
   'a socket records that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { shards: [0, 1], symbols: ['AAA'] }));
-    await waitFor('three subscriptions', () => server.received(0).length === 3);
+    await waitFor('three subscriptions', () => server.received(0).length >= 3);
     const messages = server.received(0);
     t.same(
       messages.map(({ text }) => text),
@@ -30,7 +30,7 @@ t.test(
     const tookMs = (messages[2]?.atMs ?? 0) - server.acceptedMs(0);
     t.ok(tookMs >= 35, `50 a second: the third 40 ms after the first, here ${tookMs}`);
     server.sendAll('{"odd": 1.00 , "utf8":"é"}');
-    await waitFor('acks and a frame', () => memory.of('frame').length === 4);
+    await waitFor('acks and a frame', () => memory.of('frame').length >= 4);
 
     const [open] = memory.of('open');
     t.match(readBody(open as Written), {
@@ -57,7 +57,7 @@ t.test('refused handshakes are written with their cause and tried again until on
   const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws), {
     handshake: (n) => [503, 403, 101][n] ?? 101,
   });
-  await waitFor('an open connection', () => memory.of('open').length === 1);
+  await waitFor('an open connection', () => memory.of('open').length >= 1);
   t.equal(server.handshakes(), 3);
   t.same(
     memory.of('lost').map((lost) => readBody(lost).cause),
@@ -71,7 +71,7 @@ t.test('refused handshakes are written with their cause and tried again until on
 t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', async (t) => {
   const startedMs = performance.now();
   const { memory } = await runSlot(t, ({ ws }) => makeSlot(ws), { handshake: (n) => (n === 0 ? 429 : 101) });
-  await waitFor('an open connection', () => memory.of('open').length === 1);
+  await waitFor('an open connection', () => memory.of('open').length >= 1);
   t.ok(performance.now() - startedMs >= 1_000, 'Retry-After was one second');
   t.same(
     memory.of('lost').map((lost) => readBody(lost).cause),
@@ -86,7 +86,7 @@ t.test('a connection that was being opened during a standstill ends before a fra
       return n === 1 ? 503 : 101;
     },
   });
-  await waitFor('frames', () => memory.of('frame').length === 3);
+  await waitFor('frames', () => memory.of('frame').length >= 3);
   const ids = connIds(memory.written);
   t.same(
     memory.of('lost').map((lost) => [ids.indexOf(lost.conn_id), readBody(lost).cause]),
@@ -137,11 +137,11 @@ t.test('the address of a venue that hands them out is requested before each conn
     stop();
     await server.close();
   });
-  await waitFor('a connection', () => memory.of('open').length === 1);
+  await waitFor('a connection', () => memory.of('open').length >= 1);
   t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
   t.match(readBody(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is not recorded');
   server.sockets()[0]?.close(1012, 'restart');
-  await waitFor('a second connection', () => memory.of('open').length === 2);
+  await waitFor('a second connection', () => memory.of('open').length >= 2);
   t.same(
     server.requests().map(({ path }) => path),
     ['/address', '/address', '/address'],
@@ -150,9 +150,9 @@ t.test('the address of a venue that hands them out is requested before each conn
 
 t.test('a closed connection is lost at once and another takes its place, with a new name and seq from 1', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws));
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   server.sockets()[0]?.close(1012, 'restart');
-  await waitFor('a second connection', () => memory.of('open').length === 2);
+  await waitFor('a second connection', () => memory.of('open').length >= 2);
   const [lost] = memory.of('lost');
   t.match(readBody(lost as Written), { cause: 'connection_lost', detail: 'closed with 1012 restart' });
   t.equal(lost?.conn_id, memory.of('open')[0]?.conn_id);
@@ -168,13 +168,13 @@ t.test(
   'acks, heartbeats and errors are no data: a connection with nothing else is lost after its silence',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 300 }));
-    await waitFor('subscribed', () => server.received(0).length === 3);
+    await waitFor('subscribed', () => server.received(0).length >= 3);
     const chatter = setInterval(() => {
       server.sendAll('hb');
       server.sendAll('{"err":"no such stream"}');
     }, 20);
     t.teardown(() => clearInterval(chatter));
-    await waitFor('lost', () => memory.of('lost').length === 1);
+    await waitFor('lost', () => memory.of('lost').length >= 1);
     clearInterval(chatter);
     t.match(readBody(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'no data for 300 ms' });
     t.ok(
@@ -186,7 +186,7 @@ t.test(
 
 t.test('data keeps a connection alive beyond its silence', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 150 }));
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 20);
   t.teardown(() => clearInterval(feed));
@@ -196,7 +196,7 @@ t.test('data keeps a connection alive beyond its silence', async (t) => {
 
 t.test('a connection is renewed before its age limit without losing a frame', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), renewAfterMs: 300 }));
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 2);
   t.teardown(() => clearInterval(feed));
@@ -217,7 +217,7 @@ t.test('a connection is renewed before its age limit without losing a frame', as
 
 t.test('while the log takes no more a socket is not read, and nothing of it is missing afterwards', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 400 }));
-  await waitFor('subscribed', () => memory.of('frame').length === 3);
+  await waitFor('subscribed', () => memory.of('frame').length >= 3);
   const release = memory.block();
   const startedMs = performance.now();
   const total = 20_000;
@@ -228,7 +228,7 @@ t.test('while the log takes no more a socket is not read, and nothing of it is m
   t.ok(held < total, `reading stopped after ${held}`);
   t.same(memory.of('lost'), [], 'our own pause is not the silence of the venue');
   release();
-  await waitFor('all frames', () => memory.of('frame').length === total + 3);
+  await waitFor('all frames', () => memory.of('frame').length >= total + 3);
   t.equal(toText(memory.of('frame').at(-1) as Written), `{"n":${total},"filler":"${filler}"}`);
 });
 
@@ -246,14 +246,14 @@ t.test(
       await server.close();
     });
     const isHeard = (text: string) => memory.of('frame').filter((frame) => toText(frame) === text).length;
-    await waitFor('subscribed', () => memory.of('frame').length === 3);
+    await waitFor('subscribed', () => memory.of('frame').length >= 3);
     const release = memory.block();
     server.sendAll('the last one read');
     await waitFor('it', () => isHeard('the last one read') === 1);
     server.sendAll('waited');
     passedMs = 3_500;
     release();
-    await waitFor('a second connection', () => memory.of('open').length === 2);
+    await waitFor('a second connection', () => memory.of('open').length >= 2);
     t.match(readBody(memory.of('lost')[0] as Written), { cause: 'storage_failure', detail: /^not read for 3\d{3} ms/ });
     server.sendAll('after');
     await waitFor('a frame of it', () => isHeard('after') === 1);
@@ -270,10 +270,10 @@ t.test(
       answer,
       symbols: ['AAA'],
     });
-    await waitFor('subscribed', () => server.received(0).length === 3);
+    await waitFor('subscribed', () => server.received(0).length >= 3);
     t.same(server.requests(), []);
     server.sendAll('{"book":"AAA","first":9,"last":11}');
-    await waitFor('the first snapshot', () => memory.of('response').length === 1);
+    await waitFor('the first snapshot', () => memory.of('response').length >= 1);
     const [response] = memory.of('response');
     t.equal(response?.request, `GET ${server.rest}/book?symbol=AAA`);
     t.equal(response?.conn_id, memory.of('open')[0]?.conn_id);
@@ -283,13 +283,13 @@ t.test(
 
     server.sendAll('{"book":"AAA","first":12,"last":13}');
     server.sendAll('{"book":"AAA","first":14,"last":15}');
-    await waitFor('three diffs', () => memory.of('frame').length === 6);
+    await waitFor('three diffs', () => memory.of('frame').length >= 6);
     t.equal(server.requests().length, 1, 'an unbroken chain requests nothing');
     snapshot = 30;
     server.sendAll('{"book":"AAA","first":29,"last":30}');
-    await waitFor('a second snapshot', () => memory.of('response').length === 2);
+    await waitFor('a second snapshot', () => memory.of('response').length >= 2);
     server.sendAll('{"book":"AAA","first":31,"last":31}');
-    await waitFor('five diffs', () => memory.of('frame').length === 8);
+    await waitFor('five diffs', () => memory.of('frame').length >= 8);
     t.equal(server.requests().length, 2);
     t.same(memory.of('lost'), [], 'the connection stays');
     const seqs = memory.written.map(({ seq }) => seq);
@@ -308,9 +308,9 @@ t.test('a snapshot too old to join is requested again', async (t) => {
     answer,
     symbols: ['AAA'],
   });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
-  await waitFor('both snapshots', () => memory.of('response').length === 2);
+  await waitFor('both snapshots', () => memory.of('response').length >= 2);
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 900, 'a second later');
 });
@@ -332,7 +332,7 @@ t.test('what still arrives after the end of a connection is not read, nor is its
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => memory.of('frame').length === 3);
+  await waitFor('subscribed', () => memory.of('frame').length >= 3);
   memory.block();
   const before = read;
   server.sendAll('{"n":1}');
@@ -358,7 +358,7 @@ t.test('a frame that ends its connection does not pause the socket, though the l
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => memory.of('frame').length === 3);
+  await waitFor('subscribed', () => memory.of('frame').length >= 3);
   memory.block();
   server.sendAll('{"book":"AAA","changes":[');
   await waitFor('closed', () => server.sockets().length === 0);

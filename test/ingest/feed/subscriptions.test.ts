@@ -54,7 +54,7 @@ const runTalking = async (
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => server.received(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length >= 3);
   return { server, memory };
 };
 
@@ -169,7 +169,7 @@ t.test(
       ({ ws }) => ({ ...makeSlot(ws), covers }),
       () => nowMs,
     );
-    await waitFor('both', () => memory.of('response').length === 2);
+    await waitFor('both', () => memory.of('response').length >= 2);
     t.same(
       memory
         .of('response')
@@ -179,9 +179,9 @@ t.test(
     );
     server.sendAll('{"minute":10,"of":"AAA"}');
     server.sendAll('{"minute":10,"of":"BBB"');
-    await waitFor('both frames', () => memory.of('frame').length === 5);
+    await waitFor('both frames', () => memory.of('frame').length >= 5);
     nowMs = 11 * minute + 15_000;
-    await waitFor('the unreadable one', () => memory.of('response').length === 3);
+    await waitFor('the unreadable one', () => memory.of('response').length >= 3);
     t.match(memory.of('response')[2]?.request, /of=BBB&from=600000&to=600000$/);
     nowMs += 5_000;
     await new Promise((resolve) => setImmediate(resolve));
@@ -207,9 +207,9 @@ t.test(
       });
       server.sendAll('{"sub":"a"}\n');
       server.sendAll(cut);
-      await waitFor('its end', () => memory.of('lost').length === 1);
+      await waitFor('its end', () => memory.of('lost').length >= 1);
       t.match(memory.of('lost')[0]?.payload.toString(), /sequence_break/, cut);
-      await waitFor('the next connection, which has the snapshots', () => memory.of('open').length === 2);
+      await waitFor('the next connection, which has the snapshots', () => memory.of('open').length >= 2);
     }
   },
 );
@@ -223,13 +223,13 @@ t.test('a connection does not request minutes that the one before it closed', as
     ({ ws }) => ({ ...makeSlot(ws), covers }),
     () => nowMs,
   );
-  await waitFor('both', () => memory.of('response').length === 2);
+  await waitFor('both', () => memory.of('response').length >= 2);
   for (const closed of ['10,"of":"AAA"', '11,"of":"AAA"', '10,"of":"BBB"']) server.sendAll(`{"minute":${closed}}`);
-  await waitFor('three frames', () => memory.of('frame').length === 6);
+  await waitFor('three frames', () => memory.of('frame').length >= 6);
   server.sockets()[0]?.terminate();
-  await waitFor('its end', () => memory.of('lost').length === 1);
+  await waitFor('its end', () => memory.of('lost').length >= 1);
   nowMs = 12 * minute + 15_000;
-  await waitFor('the missing one', () => memory.of('response').length === 3);
+  await waitFor('the missing one', () => memory.of('response').length >= 3);
   const [, , response] = memory.of('response');
   t.match(response?.request, /of=BBB&from=600000&to=660000$/, 'the listing whose eleventh nobody closed');
   t.equal(response?.conn_id, memory.of('open')[1]?.conn_id);
@@ -279,16 +279,16 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   const chain = { symbol: 'AAA', first: null, last: 10n, previous: null } as const;
   watch.take({ ...chain, kind: 'snapshot' }, quietSinceMs);
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
-  await waitFor('confirmed', () => server.requests().length === 1);
+  await waitFor('confirmed', () => server.requests().length >= 1);
   await waitFor(
     'the answer',
-    () => memory.of('response').length === 1 && watch.oldest(performance.now(), 'confirm') === null,
+    () => memory.of('response').length >= 1 && watch.oldest(performance.now(), 'confirm') === null,
   );
   t.equal(server.requests()[0]?.path, '/short?symbol=AAA');
 
   const laterMs = performance.now() - 25_000;
   watch.take({ ...chain, kind: 'confirmation' }, laterMs);
-  await waitFor('another id, hence the whole book', () => server.requests().length === 3);
+  await waitFor('another id, hence the whole book', () => server.requests().length >= 3);
   t.same(
     server.requests().map(({ path }) => path),
     ['/short?symbol=AAA', '/short?symbol=AAA', '/book?symbol=AAA'],
@@ -309,7 +309,7 @@ t.test('a book that the venue reports as unknown is left alone, and the listings
   const quietSinceMs = performance.now() - 25_000;
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA', 'BBB'], nowMs: quietSinceMs });
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
-  await waitFor('both requested', () => server.requests().length === 2);
+  await waitFor('both requested', () => server.requests().length >= 2);
   await waitFor('refused', () => refused === 1);
   await waitFor('none is requested again for a while', () => watch.oldest(performance.now() + 20_000, 'join') === null);
   t.equal(watch.oldest(performance.now() + 40_000, 'join')?.symbol, 'AAA');
