@@ -50,9 +50,20 @@ const changed = (levels: Levels, text: string): Levels => {
 
 const NOTHING: Standing = { broken: null, bid: new Map(), ask: new Map(), full: false };
 
-const best = ({ bid, ask }: Standing, side: Side): string | null => {
-  const prices = [...(side === 'bid' ? bid : ask).keys()].sort((a, b) => new Exact(a).cmp(b));
+const findBest = (levels: Levels, side: Side): string | null => {
+  const prices = [...levels.keys()].sort((a, b) => new Exact(a).cmp(b));
   return (side === 'bid' ? prices.at(-1) : prices[0]) ?? null;
+};
+
+/** Levels do not change once they are made, and belong to one side. */
+const bests = new WeakMap<Levels, string | null>();
+
+const best = (book: Standing, side: Side): string | null => {
+  const held = bests.get(book[side]);
+  if (held !== undefined) return held;
+  const found = findBest(book[side], side);
+  bests.set(book[side], found);
+  return found;
 };
 
 const isCrossed = (book: Standing): boolean => {
@@ -91,10 +102,11 @@ export const bookReadings = <M extends BookMessage>(
     return standing === null ? [] : [{ ...message, standing }];
   });
   const findBucket = ({ connId, receivedAt }: BookMessage): string => `${connId}|${Math.ceil(receivedAt / BUCKET)}`;
-  for (const [i, one] of all.entries()) {
-    const own = all.filter((other) => findBucket(other) === findBucket(one));
+  const buckets = Map.groupBy(all, findBucket);
+  for (const one of all) {
+    const own = buckets.get(findBucket(one)) ?? [];
     const isBreak = one.standing.broken === 'sequence_break';
-    if (isBreak || own[0] === one || own.at(-1) === one) read.push(all[i] as M & { standing: Standing });
+    if (isBreak || own[0] === one || own.at(-1) === one) read.push(one);
   }
   return read;
 };

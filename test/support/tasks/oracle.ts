@@ -175,7 +175,10 @@ export class Oracle {
   /** Records that name a connection, by its name. */
   readonly #named = new Map<string, Naming[]>();
   readonly #versions = new Map<string, Version[]>();
+  // Answers to many questions ask the same of one log.
   readonly #books = new Map<string, ReceivedBook[]>();
+  readonly #storedRows = new Map<string, ReadonlyMap<Micros, Reading>>();
+  readonly #passed = new Map<Micros, number>();
 
   constructor(venue: string, records: readonly OracleRecord[]) {
     this.#venue = venue;
@@ -271,8 +274,12 @@ export class Oracle {
 
   /** Index of the first record beyond an instant. */
   #passedBy(at: Micros): number {
+    const held = this.#passed.get(at);
+    if (held !== undefined) return held;
     const place = this.#records.findIndex(({ recordedAt }) => recordedAt - 1_000 >= at);
-    return place < 0 ? Number.POSITIVE_INFINITY : place;
+    const passed = place < 0 ? Number.POSITIVE_INFINITY : place;
+    this.#passed.set(at, passed);
+    return passed;
   }
 
   #version(symbol: string, at: Micros): Version {
@@ -330,7 +337,14 @@ export class Oracle {
   }
 
   /** Of each window the last reading that counts, by end (H-06). */
-  #stored(symbol: string, layer: PaperLayer): Map<Micros, Reading> {
+  #stored(symbol: string, layer: PaperLayer): ReadonlyMap<Micros, Reading> {
+    const key = `${symbol} ${layer}`;
+    const held = this.#storedRows.get(key) ?? this.#readRows(symbol, layer);
+    this.#storedRows.set(key, held);
+    return held;
+  }
+
+  #readRows(symbol: string, layer: PaperLayer): ReadonlyMap<Micros, Reading> {
     const rows = new Map<Micros, Reading>();
     for (const reading of this.#readings(symbol, layer)) {
       const held = rows.get(reading.end);
