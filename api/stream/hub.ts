@@ -339,7 +339,8 @@ export class StreamHub {
 
   #heartbeat(stream: Stream, now: Micros): void {
     stream.heartbeatAt = now;
-    stream.add('heartbeat', makeHeartbeatData(stream, this.#live, now));
+    const passedAt = this.#replays.passedAt(stream);
+    stream.add('heartbeat', makeHeartbeatData(stream, this.#live, { now, passedAt }));
     stream.commit(this.#idOf(stream, now));
     if (stream.isInScope()) void this.#checkKey(stream);
     else stream.end('rotate');

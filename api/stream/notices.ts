@@ -77,8 +77,13 @@ export const makeReadyData = (
     served_at: formatInstantOrNull(findServedAt(stream.request, live, now)),
   });
 
-export const makeHeartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
-  const served = findServedAt(request, live, now);
+/** `passedAt`: how far the replay of the stream has come; null when it is in the present. */
+export const makeHeartbeatData = (
+  { request }: Stream,
+  live: LiveMemory,
+  { now, passedAt }: { readonly now: Micros; readonly passedAt: Micros | null },
+): string => {
+  const served = findServedAt(request, live, Math.min(now, passedAt ?? now));
   const connections = request.venues.map((code) => {
     const partitions = [...(live.venue(code)?.partitions.values() ?? [])];
     const spans = partitions.flatMap(({ connections }) => [...connections.newestBySlot().values()]);

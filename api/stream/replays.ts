@@ -38,6 +38,11 @@ export class Replays {
     return this.#going.has(stream);
   }
 
+  /** What was recorded up to here has been sent to the stream; null when it has reached the present. */
+  passedAt(stream: Stream): Micros | null {
+    return this.#going.get(stream)?.passedAt ?? null;
+  }
+
   /** Begins immediately; a short replay is complete when this returns. */
   begin(stream: Stream, id: EventId, now: Micros): void {
     const replay = new Replay(stream, id, { ...this.#deps.changedAt(now), ring: this.#deps.ring });

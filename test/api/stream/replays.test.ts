@@ -241,6 +241,29 @@ t.test('one that rests until what follows is no longer held gets a gap and the p
   await waitFor('the newest reading', () => reader.revs.at(-1) === world.rev);
 });
 
+t.test('a heartbeat on the way states how far its client has come, then how far the service has', async (t) => {
+  const world = new World();
+  const id = await world.away(SOME);
+  for (const venue of ['binance', 'okx']) world.feed.watermark(venue, world.now);
+  const resting = new Reader(0);
+  const { reader, stream } = world.open(id, resting);
+  world.now += 15 * SECOND;
+  await waitFor('the tick', () => stream.heartbeatAt === world.now);
+  resting.read();
+  await reader.ready.promise;
+  const beat = reader.events.findIndex(({ event }) => event === 'heartbeat');
+  const passed = (listRevs(reader.events.slice(0, beat)).at(-1) ?? 0) - 1;
+  t.ok(passed > 0 && passed < SOME, `it came after ${passed} of ${SOME} readings`);
+  t.match(reader.events[beat]?.data, {
+    at: formatInstant(world.now),
+    served_at: formatInstant(NOW + passed * 10_000),
+    lag_ms: 15_000 + (SOME - passed) * 10,
+  });
+  world.now += 15 * SECOND;
+  await waitFor('a heartbeat in the present', () => reader.events.at(-1)?.event === 'heartbeat');
+  t.match(reader.events.at(-1)?.data, { served_at: formatInstant(NOW + SOME * 10_000), lag_ms: 30_000 });
+});
+
 t.test('that picture has nothing of a listing that ended meanwhile', async (t) => {
   const world = new World();
   const id = await world.away(SOME);
