@@ -319,3 +319,35 @@ t.test(
     await until('forgotten', 30_000, async () => ((await other.take('k', 1)) ? true : null));
   },
 );
+
+t.test(
+  'a process whose clock is days ahead begins no day of a key, and none is refused for those days (AC-03)',
+  async (t) => {
+    const { pool } = await freshDatabase(t);
+    const { keyId } = await createAccount(pool);
+    const limits = { ...PLANS.free.limits, requests_per_day: 4 };
+    // So far ahead a process may be: its day is the latest at any time of the day.
+    const nowMs = Date.now() + 3_600_000;
+    const day = new Date(nowMs).toISOString().slice(0, 10);
+    const AHEAD_MS = 40 * 86_400_000;
+    const right = new Meter(createSharedPermits(pool));
+    const ahead = new Meter(createSharedPermits(pool));
+    const ask = async (meter: Meter, atMs: number): Promise<string> => {
+      const refusal = await meter.admit(keyId, limits, atMs);
+      if (refusal === null) meter.finish(keyId, 'snapshots', 200);
+      await meter.settle(atMs, { idleMs: 0 });
+      return refusal?.limit ?? 'taken';
+    };
+    t.equal(await ask(right, nowMs), 'taken');
+    t.equal(await ask(ahead, nowMs + AHEAD_MS), 'taken');
+    t.equal(await ask(right, nowMs), 'taken');
+    t.equal(await ask(ahead, nowMs + AHEAD_MS), 'taken');
+    t.equal(await ask(ahead, nowMs + AHEAD_MS + 2_000), 'requests_per_day', 'the four of today');
+    t.equal((await openAccountStore(pool).read(keyId, day))?.used['snapshots'], 4);
+    // Of before the clock of the database was set back by 40 days: it counts for today, and no longer.
+    await pool.query('update key_meters set tokens = 2, day = day + 40 where key_id = $1', [keyId]);
+    t.equal(await ask(new Meter(createSharedPermits(pool)), nowMs), 'requests_per_day');
+    await pool.query('update key_meters set tokens = 2, day = day - 1 where key_id = $1', [keyId]);
+    t.equal(await ask(new Meter(createSharedPermits(pool)), nowMs), 'taken', 'the day after');
+  },
+);
