@@ -15,17 +15,14 @@ import { formatWait, renderPasskeyButton, SECRET_CHECKS } from './sign-in-page.t
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/prove';
-const PROOF_MS = 12 * 3_600_000;
 
 /** A hook for changes that grant access: the session is new, or has just been proven. */
-export const requireProof =
-  (site: Site) =>
-  async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { session } = request;
-    if (session === null || site.nowMs() - session.provenAt.getTime() < PROOF_MS) return undefined;
-    const isForm = request.method !== 'GET';
-    return reply.redirect(`${PATH}?next=${encodeURIComponent(isForm ? '/security' : request.url)}`, 303);
-  };
+export const requireProof = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  const { session } = request;
+  if (session === null || session.isProven) return undefined;
+  const isForm = request.method !== 'GET';
+  return reply.redirect(`${PATH}?next=${encodeURIComponent(isForm ? '/security' : request.url)}`, 303);
+};
 
 const show = (
   site: Site,

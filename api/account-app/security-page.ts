@@ -197,7 +197,7 @@ export const securityPage: SiteModule = {
   nav: { member: [{ path: SECURITY_PATH, label: 'Security' }] },
   register: (app, site) => {
     app.addHook('preHandler', requireSession);
-    app.addHook('preHandler', requireProof(site));
+    app.addHook('preHandler', requireProof);
     app.get(SECURITY_PATH, (request, reply) => showSecurity(site, { request, reply }));
     addConfirmForms(app, site);
     addSecurityActions(app, site, (exchange, shown) => showSecurity(site, exchange, shown));

@@ -8,6 +8,7 @@ import { hashToken } from './token-hash.ts';
 
 /** A session that is used goes on; one that is not ends after so long. */
 export const SESSION_DAYS = 30;
+const PROVEN_HOURS = 12;
 const AGENT_LENGTH = 200;
 
 export type Session = {
@@ -19,8 +20,8 @@ export type Session = {
   readonly ownPlan: PlanCode;
   readonly confirmedAt: Date | null;
   readonly createdAt: Date;
-  /** When the password or a passkey was last shown. */
-  readonly provenAt: Date;
+  /** The password or a passkey was shown within twelve hours. */
+  readonly isProven: boolean;
 };
 
 export type ListedSession = Pick<Session, 'sessionId' | 'createdAt'> & {
@@ -42,7 +43,7 @@ const FIND = `
     update account_sessions s set seen_at = now(), expires_at = now() + interval '${SESSION_DAYS} days'
     from found where s.session_id = found.session_id and found.seen_at < now() - interval '1 minute')
   select session_id as "sessionId", account_id as "accountId", email, best_plan(account_id) as plan, plan as "ownPlan",
-    confirmed_at as "confirmedAt", created_at as "createdAt", proven_at as "provenAt" from found`;
+    confirmed_at as "confirmedAt", created_at as "createdAt", proven_at > now() - interval '${PROVEN_HOURS} hours' as "isProven" from found`;
 
 const LIVE = `
   select 1 from account_sessions join accounts using (account_id)

@@ -92,6 +92,22 @@ t.test('hours after the sign-in, changes require the password again', async (t) 
   t.equal((await one.get('/security')).statusCode, 200);
 });
 
+t.test(
+  'a password is asked for again after twelve hours by the clock of PostgreSQL, whatever the process has',
+  async (t) => {
+    for (const hours of [-13, 13]) {
+      const { browser, pool } = await startSite(t, { nowMs: () => Date.now() + hours * 3_600_000 });
+      const one = browser();
+      await signUp(one);
+      t.equal((await one.get('/security')).statusCode, 200, `just signed in, ${hours} hours off`);
+      await pool.query("update account_sessions set proven_at = now() - interval '13 hours'");
+      t.match(await one.get('/security'), { statusCode: 303, headers: { location: '/prove?next=%2Fsecurity' } });
+      t.equal((await one.submit('/prove?next=%2Fsecurity', { password: PASSWORD }, '/prove')).statusCode, 303);
+      t.equal((await one.get('/security')).statusCode, 200);
+    }
+  },
+);
+
 t.test('a connected application is shown, and ended with its key and what it holds', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
