@@ -75,6 +75,8 @@ export class TaskRunner {
   #receivedAtMs = performance.now();
   #tickedAtMs = 0;
   #logEnd: number;
+  /** The stretch of the log before this one went up to its end: nothing of this one is long past, whatever the clock of this process has. */
+  #isAtEnd = false;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
   #settlingWatermark: Promise<void> | null = null;
   /** Everything before it is acknowledged; its record is not published yet. */
@@ -155,6 +157,7 @@ export class TaskRunner {
       await this.#breathe();
       if (this.#stopped) return;
     }
+    this.#isAtEnd = this.next >= logEnd;
     this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
@@ -221,7 +224,8 @@ export class TaskRunner {
   *#publish(outputs: Outputs): Interruptible {
     if (outputs.offset <= this.#emittedTo) return;
     const { publishers, venue, metrics } = this.#spec;
-    const wanted = this.#backlog.selectOutputs(outputs, this.#task.state.recordedAt, Date.now());
+    const backlog = this.#isAtEnd ? NO_BACKLOG : this.#backlog;
+    const wanted = backlog.selectOutputs(outputs, this.#task.state.recordedAt, Date.now());
     yield* publishOutputs(this.#destination, { ...outputs, live: wanted.live });
     countLosses(metrics, this.#task.id, outputs);
     if (wanted.stateRound) {

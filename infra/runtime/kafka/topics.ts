@@ -70,17 +70,16 @@ export const listTopicSpecs = ({
 }: TopicPlan): readonly TopicSpec[] => {
   const names = nameTopics(namespace);
   const keep = (ms: number) => (replay ? FOREVER : keepFor(ms));
+  // Of a producer whose clock is ahead a broker would refuse each record, and of one whose clock is behind it would delete them at once.
+  const time = { 'message.timestamp.type': replay ? 'CreateTime' : 'LogAppendTime' };
   const spec = (topic: string, partitions: number, config: Record<string, string>): TopicSpec => ({
     topic,
     partitions,
     ...(replication === undefined ? {} : { replication }),
-    config: { 'max.message.bytes': String(LIMITS.batchBytes), ...config },
+    config: { 'max.message.bytes': String(LIMITS.batchBytes), ...time, ...config },
   });
   const ofVenue = (venue: string): TopicSpec[] => [
-    spec(names.raw(venue), shards, {
-      ...keep(26 * HOUR_MS),
-      'message.timestamp.type': replay ? 'CreateTime' : 'LogAppendTime',
-    }),
+    spec(names.raw(venue), shards, keep(26 * HOUR_MS)),
     spec(names.live(venue), shards, keep(15 * MINUTE_MS)),
     spec(names.state(venue), shards, keep(15 * MINUTE_MS)),
     spec(names.rows(venue), shards, keep(48 * HOUR_MS)),

@@ -255,6 +255,8 @@ t.test('topics: retention is the live log’s, replays keep everything and their
     partitions: 3,
     config: { 'message.timestamp.type': 'LogAppendTime', 'retention.ms': '93600000' },
   });
+  for (const { topic, config } of live.values())
+    t.equal(config['message.timestamp.type'], 'LogAppendTime', `${topic}: the clock of its writer decides nothing`);
   t.match(live.get(names.watermark), { partitions: 1, config: { 'cleanup.policy': 'compact' } });
   t.match(live.get(names.listings), { partitions: 6, config: { 'retention.ms': '-1' } });
   t.match(live.get(names.checkpoints('a')), { partitions: 3, config: { 'retention.bytes': String(1024 ** 3) } });

@@ -339,6 +339,31 @@ t.test('a log that lacks what was applied or acknowledged ends the task with the
   );
 });
 
+t.test(
+  'at the end of its log a task publishes everything, however far ahead the clock of its process is',
+  async (t) => {
+    const world = await openWorld(t);
+    // The log is of months ago: by the clock of this process all of it is long past.
+    const runner = await TaskRunner.start({ ...world.spec, ticks: true });
+    const messages = RECORDS.map(({ message, offset, timestampMs }) => ({
+      ...{ offset, timestampMs, key: null, headers: {} },
+      value: codecs.raw.encode(message),
+    }));
+    await runner.apply(messages.slice(0, 700), 700);
+    await runner.apply(messages.slice(700, 800), 1_000);
+    await runner.apply(messages.slice(800, 900), 1_000);
+    await runner.stop('unsaved');
+    const published = await world.liveEntries();
+    const countMoments = (entries: readonly LiveEntry[], from: number): number =>
+      entries.filter(({ kind, offset }) => kind === 'watermark' && offset >= from && offset < from + 100).length;
+    const whole = WHOLE.flatMap(({ live }) => live);
+    t.ok([600, 700, 800].every((from) => countMoments(whole, from) > 0));
+    t.equal(countMoments(published, 600), 0, 'a backlog');
+    t.equal(countMoments(published, 700), countMoments(whole, 700), 'what came after the end');
+    t.equal(countMoments(published, 800), 0, 'behind again');
+  },
+);
+
 t.test('an owner writes no tick into a log that it has not followed to its end', async (t) => {
   const behind = await openWorld(t, RECORDS.slice(0, 50));
   const followed = await openWorld(t, RECORDS.slice(0, 50));
