@@ -61,8 +61,12 @@ const UPDATE = `
     version = version + 1, updated_at = now()
   where rule_id = $1 returning ${RULE_COLUMNS}`;
 const VERSION = `insert into rule_versions (rule_id, version, actor, rule) values ($1, $2, $3, $4)`;
-const BEGIN_STATE = `insert into rule_states (rule_id, version, reason, since, after) values ($1, $2, $3, $4, $4)`;
-const HELD_STATE = `select state, after from rule_states where rule_id = $1 for update`;
+/** Rules are made and changed by processes whose clocks nothing compares; one that is ahead would put off the first evaluation (D-1113). */
+const NOW_MICROS = '(extract(epoch from statement_timestamp()) * 1000000)::bigint';
+const BEGIN_STATE = `
+  insert into rule_states (rule_id, version, reason, since, after) values ($1, $2, $3, ${NOW_MICROS}, ${NOW_MICROS})`;
+/** Moves of a rule are in the order of their instants, even when a clock goes back. */
+const HELD_STATE = `select state, greatest(after, ${NOW_MICROS}) as at from rule_states where rule_id = $1 for update`;
 /** The earlier state is kept only where the query is the same. */
 const RESET_STATE = `
   update rule_states set version = $2, state = 'unknown', reason = $3, since = $4, after = greatest(after, $4),
@@ -143,8 +147,6 @@ const auditChange = async (
   await client.query(AUDIT, [accountId, action, actor, ruleId, name]);
 };
 
-const readNowMicros = (): Micros => Date.now() * 1_000;
-
 /** Makes a rule of an account. The query was checked before. Throws ServiceError PLAN_LIMIT when the plan has no room. */
 export const createRule = (
   pool: Pool,
@@ -161,7 +163,7 @@ export const createRule = (
     await client.query(VERSION, [ruleId, rule.version, of.actor, toRuleJson(rule)]);
     await auditChange(client, rule, { action: 'rule_made', actor: of.actor });
     const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
-    await client.query(BEGIN_STATE, [ruleId, rule.version, reason, readNowMicros()]);
+    await client.query(BEGIN_STATE, [ruleId, rule.version, reason]);
     return rule;
   });
 
@@ -170,10 +172,8 @@ const isSameQuery = (a: RuleDraft, b: RuleDraft): boolean =>
   a.query === b.query && a.units === b.units && JSON.stringify(a.freshness) === JSON.stringify(b.freshness);
 
 const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: RuleReason): Promise<void> => {
-  const { rows } = await client.query<{ state: RuleState; after: string }>(HELD_STATE, [ruleId]);
-  const { state, after } = rows[0] ?? { state: 'unknown', after: '0' };
-  // Moves of a rule are in the order of their instants, even when a clock goes back.
-  const at = Math.max(readNowMicros(), readMicros(after));
+  const { rows } = await client.query<{ state: RuleState; at: string }>(HELD_STATE, [ruleId]);
+  const { state, at } = rows[0] ?? { state: 'unknown', at: '0' };
   await client.query(RESET_STATE, [ruleId, version, reason, at]);
   if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
 };
