@@ -88,10 +88,11 @@ const hasPaid = async (client: PublicClient, hash: Hex, { payload, offer }: Sett
   const used = parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: token }).find(
     ({ args }) => args.authorizer.toLowerCase() === from && args.nonce.toLowerCase() === nonce,
   );
+  // A receipt of other blocks than those with the event: a reorganisation, or another node.
+  if (used === undefined) throw new Error('the receipt of a used nonce does not show its use');
   const transfers = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: token });
   return (
     status === 'success' &&
-    used !== undefined &&
     transfers.some(
       ({ args, logIndex }) =>
         logIndex === used.logIndex + 1 &&

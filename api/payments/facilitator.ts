@@ -38,15 +38,32 @@ const toRequest = ({ payload, offer }: Settleable): [PaymentPayload, PaymentRequ
 };
 
 /** Of an error the library passes on what the facilitator sent, whatever its type. */
-type Settlement = { readonly success: boolean; readonly errorReason?: unknown; readonly transaction?: unknown };
+type Settlement = {
+  readonly success: boolean;
+  readonly errorReason?: unknown;
+  readonly transaction?: unknown;
+  readonly network?: unknown;
+  readonly payer?: unknown;
+  readonly amount?: unknown;
+};
 
 const toText = (given: unknown): string => (typeof given === 'string' ? given : '');
 
-const readOutcome = ({ success, ...told }: Settlement): Settled => {
+/** Whether the answer names something else than ours; facilitators leave out or leave empty what they do not say. */
+const isOther = (told: unknown, ours: string): boolean =>
+  (told ?? '') !== '' && String(told).toLowerCase() !== ours.toLowerCase();
+
+/** An answer about another payer, network or amount says nothing about this payment. */
+const isOfAnother = ({ network, payer, amount }: Settlement, { payload, offer }: Settleable): boolean =>
+  isOther(network, offer.network) || isOther(payer, payload.authorization.from) || isOther(amount, offer.amount);
+
+const readOutcome = (told: Settlement, payment: Settleable): Settled => {
+  if (isOfAnother(told, payment)) return { is: 'unknown', why: 'the answer is of another payment' };
   const errorReason = toText(told.errorReason);
   // Null is none; anything else that is no text may stand for a transaction.
   const hash = String(told.transaction ?? '').toLowerCase();
-  if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
+  if (told.success)
+    return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
   const reason = toReason(errorReason);
   const isSent = hash !== '' || !isBeforeSending(reason);
   return isSent ? { is: 'unknown', why: errorReason } : { is: 'refused', reason };
@@ -74,11 +91,11 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
     },
     async settle(payment) {
       try {
-        return readOutcome(await settler.settle(...toRequest(payment)));
+        return readOutcome(await settler.settle(...toRequest(payment)), payment);
       } catch (error) {
         if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: findCause(error) };
-        const { errorReason, transaction } = error;
-        return readOutcome({ success: false, errorReason, transaction });
+        const { errorReason, transaction, network, payer } = error;
+        return readOutcome({ success: false, errorReason, transaction, network, payer }, payment);
       }
     },
   };

@@ -31,8 +31,8 @@ type Asked = { readonly id: number; readonly method: string; readonly params: re
 const toHex = (n: number): string => `0x${n.toString(16)}`;
 
 type Log = { readonly address?: Hex; readonly topics: readonly unknown[]; readonly data: Hex };
-/** Events of one transaction, which succeeded unless it says otherwise. */
-type Written = { readonly events: readonly Log[]; readonly status?: Hex };
+/** Events of one transaction, which succeeded unless it says otherwise; `receipt`: those that its receipt has, when they are others. */
+type Written = { readonly events: readonly Log[]; readonly receipt?: readonly Log[]; readonly status?: Hex };
 const writeUse = (nonce: Hex, eventName: 'AuthorizationUsed' | 'AuthorizationCanceled' = 'AuthorizationUsed'): Log => ({
   topics: encodeEventTopics({ abi: EVENTS, eventName, args: { authorizer: PAYER, nonce } }),
   data: '0x',
@@ -46,9 +46,11 @@ const HASH = `0x${'ee'.repeat(32)}` as const;
 const MINED = { blockHash: HASH, blockNumber: toHex(HEAD), transactionHash: HASH, transactionIndex: '0x0' };
 
 /** What one transaction of the newest block wrote: its events, and its receipt. */
-const answerOfLogs = ({ events, status = '0x1' }: Written, { method, params }: Asked): object => {
-  const logs = events.map((log, i) => ({ ...MINED, address: TOKEN, ...log, logIndex: toHex(i), removed: false }));
-  if (method === 'eth_getTransactionReceipt') return { result: { ...MINED, status, type: '0x2', logs } };
+const answerOfLogs = ({ events, receipt = events, status = '0x1' }: Written, { method, params }: Asked): object => {
+  const place = (log: Log, i: number) => ({ ...MINED, address: TOKEN, ...log, logIndex: toHex(i), removed: false });
+  if (method === 'eth_getTransactionReceipt')
+    return { result: { ...MINED, status, type: '0x2', logs: receipt.map(place) } };
+  const logs = events.map(place);
   const { topics, toBlock } = params[0] as { readonly topics: readonly unknown[]; readonly toBlock: string };
   const isAsked = (log: Log): boolean => topics.every((topic, i) => topic === log.topics[i]);
   return { result: Number(toBlock) === HEAD ? logs.filter(isAsked) : [] };
@@ -145,6 +147,20 @@ t.test(
     t.same(await look(offered, '0x0'), spent, 'reverted');
   },
 );
+
+t.test('a receipt without the use of the nonce is of other blocks than its event, and decides nothing', async (t) => {
+  const events = [writeUse(NONCE), writeTransfer(PAY_TO, 5_000n)];
+  const others = [writeUse(`0x${'c1'.repeat(32)}`), writeTransfer(PAY_TO, 5_000n)];
+  // After a reorganisation the transaction reverts, and another one with the same authorisation may have paid.
+  for (const [status, receipt] of [
+    ['0x0', []],
+    ['0x1', []],
+    ['0x1', others],
+  ] as const) {
+    const { chain } = await startNodes(t, () => USED, { events, receipt, status });
+    await t.rejects(chain.look(makePayment(NOW_S + 60), NOW_S * 1_000), `${receipt.length} events, status ${status}`);
+  }
+});
 
 t.test('what is unused has expired from the second of its end on; a balance of the amount pays', async (t) => {
   const startWith = (amount: number) => startNodes(t, () => ({ result: numberToHex(amount, { size: 32 }) }));

@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { openFacilitator, type Settleable } from '../../../api/payments/facilitator.ts';
 
-const PAYMENT = { payload: {}, offer: {} } as unknown as Settleable;
+const PAYER = `0x${'1b'.repeat(20)}`;
+const PAYMENT = {
+  payload: { authorization: { from: PAYER } },
+  offer: { network: 'eip155:8453', amount: '5000' },
+} as unknown as Settleable;
 
 const startFacilitator = async (t: { teardown: (end: () => void) => void }) => {
   let answer = { status: 200, text: '{}' };
@@ -44,7 +48,7 @@ t.test('a refusal whose members are null or no texts is unclear, as one without 
 });
 
 const HASH = `0x${'ab'.repeat(32)}`;
-const SENT = { success: true, transaction: HASH, network: 'eip155:8453', payer: `0x${'1'.repeat(40)}` };
+const SENT = { success: true, transaction: HASH, network: 'eip155:8453', payer: PAYER };
 /** Texts that are none of the protocol's answers, and answers that state no outcome. */
 const UNREADABLE = ['', 'ok', '<html>', '{"success":', 'null', 'true', '[]', '{}', '"success"', '{"success":"true"}'];
 
@@ -85,6 +89,31 @@ t.test('only 200 with a transaction is settled; a failure that may have been sen
     'anything',
   ])
     t.match(await settle(200, { ...refused, errorReason }), { is: 'unknown' }, errorReason);
+});
+
+t.test('an answer about another payer, network or amount is none about this payment', async (t) => {
+  const { facilitator, answers } = await startFacilitator(t);
+  const settle = async (status: number, body: object) => {
+    answers(status, body);
+    return facilitator.settle(PAYMENT);
+  };
+  const refused = { ...SENT, success: false, errorReason: 'insufficient_funds', transaction: '' };
+  for (const other of [{ payer: `0x${'2b'.repeat(20)}` }, { network: 'eip155:84532' }, { amount: '4999' }]) {
+    t.match(await settle(200, { ...SENT, ...other }), { is: 'unknown' }, `settled: ${JSON.stringify(other)}`);
+    t.match(await settle(200, { ...refused, ...other }), { is: 'unknown' }, `refused: ${JSON.stringify(other)}`);
+    // The library does not pass on the amount of a refusal with another status.
+    const isSeen = !('amount' in other);
+    if (isSeen)
+      t.match(await settle(400, { ...refused, ...other }), { is: 'unknown' }, `400: ${JSON.stringify(other)}`);
+  }
+  for (const same of [
+    { payer: `0x${'1B'.repeat(20)}`, amount: '5000' },
+    { payer: null, amount: null },
+    { payer: '', network: '', amount: '' },
+  ]) {
+    t.match(await settle(200, { ...SENT, ...same }), { is: 'settled' }, `settled: ${JSON.stringify(same)}`);
+    t.match(await settle(400, { ...refused, ...same }), { is: 'refused' }, `refused: ${JSON.stringify(same)}`);
+  }
 });
 
 t.test('only 200 with isValid is a good payment', async (t) => {
