@@ -177,8 +177,9 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
       const purchase = await purchases.settle(receiptId, decision.transaction, receiptId);
       return purchase === null ? { is: 'unknown' } : { is: 'bought', purchase };
     }
-    if (decision.is === 'failed') await store.fail(receiptId, decision);
-    else await store.doubt(receiptId);
+    // Not recorded: another process took it up after the lease had ended, and may have settled it.
+    if (decision.is === 'failed') return (await store.fail(receiptId, decision)) ? decision : { is: 'unknown' };
+    await store.doubt(receiptId);
     return decision;
   } catch (err) {
     log.warn({ err, receipt_id: receiptId }, 'the purchase of a plan was not recorded, the chain will be queried');

@@ -2,16 +2,21 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import t from 'tap';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { PaymentChain } from '../../../api/payments/chain.ts';
 import { type Bid, openDesk } from '../../../api/payments/desk.ts';
 import type { Facilitator, Settled } from '../../../api/payments/facilitator.ts';
-import type { Offer } from '../../../api/payments/offers.ts';
+import { decodePayment, type SignedPayment } from '../../../api/payments/header.ts';
+import { listOffers, type Offer } from '../../../api/payments/offers.ts';
 import { openPurchases } from '../../../api/payments/purchases.ts';
 import { startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
 import type { Logger } from '../../../infra/runtime/process/log.ts';
+import { TERMS } from '../../support/apps/live-fixture.ts';
+import { toHeader } from '../../support/apps/paid-api.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
+import { signPayment } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const HASH = `0x${'ab'.repeat(32)}`;
@@ -103,6 +108,39 @@ t.test('a settlement keeps its lease when another run of the process finds it ta
   t.equal(await readState(), 'settled');
   t.equal(calls(), 1);
 });
+
+t.test(
+  'a plan that another process settled meanwhile is not reported as failed, and its key is delivered (P-06)',
+  async (t) => {
+    const pool = await freshPool(t);
+    const [store, purchases] = [openPaymentStore(pool), openPurchases(pool)];
+    const receiptId = 'rcp_1';
+    const facilitator: Facilitator = {
+      verify: async () => null,
+      settle: async () => {
+        // The process had no database for longer than a lease.
+        await store.doubt(receiptId);
+        await purchases.settle(receiptId, HASH, null);
+        return { is: 'refused', reason: 'insufficient_funds' };
+      },
+    };
+    // A node that does not have the block of the settlement yet.
+    const behind = { look: async () => ({ is: 'unused', isExpired: false }), canPay: async () => false };
+    const log = { warn: () => undefined } as unknown as Logger;
+    const chain = behind as unknown as PaymentChain;
+    const deps = { store, purchases, facilitator, chain, count: () => undefined, log };
+    const settlement = startSettlement(deps);
+    t.teardown(() => settlement.stop());
+    const desk = openDesk({ ...deps, settlement });
+    const offers = listOffers(TERMS, { amount: 5_000, class: 'snapshots' });
+    const plan = offers.find(({ extra }) => extra.kind === 'plan') as Offer;
+    const signed = await signPayment(privateKeyToAccount(`0x${'1'.repeat(64)}`), plan as never);
+    const payment = decodePayment(toHeader(signed)) as SignedPayment;
+    const bid = { payment, offers, receiptId };
+    t.same(await desk.buyPlan(bid), { is: 'unknown' });
+    t.match(await desk.claimKey({ ...bid, receiptId: 'rcp_2' }), { plan: 'mini', transaction: HASH });
+  },
+);
 
 t.test('three failed settlements of a day that are the payer’s fault block it for a day (P-05)', async (t) => {
   const pool = await freshPool(t);
