@@ -49,9 +49,12 @@ type Settlement = {
 
 const toText = (given: unknown): string => (typeof given === 'string' ? given : '');
 
+/** In lower case; null is none, and what is no text is something that we do not know. */
+const toWord = (given: unknown): string =>
+  typeof (given ?? '') === 'string' ? toText(given).toLowerCase() : 'unknown';
+
 /** Whether the answer names something else than ours; facilitators leave out or leave empty what they do not say. */
-const isOther = (told: unknown, ours: string): boolean =>
-  (told ?? '') !== '' && String(told).toLowerCase() !== ours.toLowerCase();
+const isOther = (told: unknown, ours: string): boolean => !['', ours.toLowerCase()].includes(toWord(told));
 
 /** An answer about another payer, network or amount says nothing about this payment. */
 const isOfAnother = ({ network, payer, amount }: Settlement, { payload, offer }: Settleable): boolean =>
@@ -60,8 +63,7 @@ const isOfAnother = ({ network, payer, amount }: Settlement, { payload, offer }:
 const readOutcome = (told: Settlement, payment: Settleable): Settled => {
   if (isOfAnother(told, payment)) return { is: 'unknown', why: 'the answer is of another payment' };
   const errorReason = toText(told.errorReason);
-  // Null is none; anything else that is no text may stand for a transaction.
-  const hash = String(told.transaction ?? '').toLowerCase();
+  const hash = toWord(told.transaction);
   if (told.success)
     return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
   const reason = toReason(errorReason);

@@ -32,6 +32,8 @@ t.test('a refusal whose members are null or no texts is unclear, as one without 
   for (const body of [
     { success: false, errorReason: null, transaction: null },
     { success: false, errorReason: 'insufficient_funds', transaction: 7 },
+    { success: false, errorReason: 'insufficient_funds', transaction: { toString: 7 } },
+    { success: false, errorReason: 'insufficient_funds', transaction: '', payer: [PAYER] },
     { success: false, errorReason: ['insufficient_funds'], transaction: '' },
     { success: false },
   ]) {
