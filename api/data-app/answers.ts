@@ -78,9 +78,9 @@ const makeHint = (answer: Answer, { input }: Operation, refused: Refused): strin
   return `${others === '' ? 'Send' : `Narrow ${others}, or send`} limit ${rows}: this number of rows fits in an answer.`;
 };
 
-/** The refusal of a body of `bytes`, with what would fit. */
-const refuseTooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
-  makeServiceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
+/** The refusal of a body of `size` bytes, with what would fit. */
+const refuseTooLarge = (size: string, limit: number, hint: string): ServiceError =>
+  makeServiceError('DQL_LIMIT', `The answer has ${size} bytes, the limit is ${limit}.`, { hint });
 
 /** A weak tag over the answer without its volatile parts; the same answer from any node has the same tag. */
 const computeEtag = (text: string): string =>
@@ -132,7 +132,8 @@ const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequ
     if (bytes <= limit) return { content, type: JSON_TYPE, format: 'json', isShorter: page !== answer };
     const refused = { bytes, limit };
     const rows = wantsShorterPage(request) ? findPage(page, refused) : null;
-    if (rows === null || shorten === undefined) throw refuseTooLarge(bytes, limit, makeHint(page, operation, refused));
+    if (rows === null || shorten === undefined)
+      throw refuseTooLarge(`${bytes}`, limit, makeHint(page, operation, refused));
     page = shorten(rows);
   }
 };
@@ -169,7 +170,7 @@ const writeTableWithin = async (
   } catch (error) {
     if (!(error instanceof TableTooLarge)) throw error;
     const lines = await measureTable({ ...table, onBytes: checkCaller }, error.whole);
-    throw refuseTooLarge(error.bytes, limit, hint({ bytes: countLineBytes(lines), limit, lines }));
+    throw refuseTooLarge(`at least ${error.bytes}`, limit, hint({ bytes: countLineBytes(lines), limit, lines }));
   }
 };
 
