@@ -170,7 +170,7 @@ const countBits = (bits: number): number => {
   return count;
 };
 
-/** Known names within two edits of `name`, which may be of any length, nearest first, at most `most`; none of which every letter is edited (E-08, D-1140). */
+/** Known names within two edits of `name`, which may be of any length, nearest first, at most `most` (E-08). */
 export const findNearest = (name: string, known: Iterable<string>, most = MOST_SUGGESTED): string[] => {
   const lower = name.toLowerCase();
   const letters = findLetters(lower);
@@ -182,8 +182,7 @@ export const findNearest = (name: string, known: Iterable<string>, most = MOST_S
     // An edit adds at most one letter and removes at most one: this check excludes most of thousands of names at a hundredth of the cost of the distance.
     if (countBits(letters & ~ofCandidate) > FARTHEST || countBits(ofCandidate & ~letters) > FARTHEST) continue;
     const distance = computeEditDistance(lower, lowerCandidate);
-    const isRelated = distance < Math.max(name.length, candidate.length);
-    if (distance <= FARTHEST && isRelated) found.push({ known: candidate, distance });
+    if (distance <= FARTHEST) found.push({ known: candidate, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
   return found.slice(0, most).map((f) => f.known);
