@@ -4,15 +4,22 @@
 import t from 'tap';
 import { readStatement } from '../../../infra/dev/documents/venue-docs.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
+import type { MapContext, MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type Chain, isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged, unpackTexts } from '../../support/venues/venue-checks.ts';
 import { findUnrecorded } from '../../support/venues/venue-coverage.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
 import { findPlanFaults, planListings } from '../../support/venues/venue-plans.ts';
+import {
+  findDisagreement,
+  findOddRecords,
+  findUnknownFields,
+  printRecords,
+} from '../../support/venues/venue-records.ts';
 import { chooseSeeds, makeContext, readAnswers, readRecordings } from '../../support/venues/venue-seeds.ts';
 import { findExchangeable, readShapes } from '../../support/venues/venue-shapes.ts';
 
@@ -33,19 +40,32 @@ const replaceNames = (request: string): (readonly [name: string, request: string
   );
 };
 
-type Outcome = { gave: number; nothing: number; kinds: number };
+type Input = {
+  readonly venue: Venue;
+  readonly messages: readonly VenueMessage[];
+  readonly context: MapContext;
+  /** One message of each kind: recorded ones, and those of the docs. */
+  readonly seeds: readonly VenueMessage[];
+};
 
-/** One message of each kind: recorded ones, and those of the docs. */
-const seedsAbout = (venue: Venue, messages: readonly VenueMessage[]): readonly VenueMessage[] => [
-  ...chooseSeeds(messages),
-  ...readShapes(venue).map(({ message }) => message),
-];
+const readInput = (venue: Venue): Input => {
+  const messages = readRecordings(venue);
+  const seeds = [...chooseSeeds(messages), ...readShapes(venue).map(({ message }) => message)];
+  return { venue, messages, context: makeContext(venue, messages), seeds };
+};
+
+let newest: Input | null = null;
+/** Read once for the tests of a venue, which follow each other. */
+const inputOf = (venue: Venue): Input => {
+  if (newest?.venue !== venue) newest = readInput(venue);
+  return newest;
+};
+
+type Outcome = { gave: number; nothing: number; kinds: number };
 
 /** Damages seeds in turn; every second damaged frame continues a session whose earlier figures the state may hold. */
 const damageAll = (venue: Venue): Outcome | string => {
-  const messages = readRecordings(venue);
-  const seeds = seedsAbout(venue, messages);
-  const context = makeContext(venue, messages);
+  const { seeds, context } = inputOf(venue);
   const random = createRandom(seeds.length);
   const outcome: Outcome = { gave: 0, nothing: 0, kinds: seeds.length };
   let session: { readonly state: MapState; text: string } = { state: {}, text: '' };
@@ -76,9 +96,8 @@ const damageAll = (venue: Venue): Outcome | string => {
 
 /** Values that lookup tables and text readers must withstand, in each member's place: a member every object has, and an object that is no text. */
 const findUnsafeWord = (venue: Venue): string | null => {
-  const messages = readRecordings(venue);
-  const context = makeContext(venue, messages);
-  for (const seed of seedsAbout(venue, messages))
+  const { seeds, context } = inputOf(venue);
+  for (const seed of seeds)
     for (const word of ['constructor', NO_WORD])
       for (const payload of replaceEach(Buffer.from(seed.payload), word)) {
         const result = readDamaged({ venue, message: { ...seed, payload }, state: {}, context });
@@ -119,9 +138,8 @@ for (const venue of venues.values()) {
   t.test(
     `${venue.id}: a request's path in any encoding names a symbol or none, and throws nothing but VenueError`,
     (t) => {
-      const messages = readRecordings(venue);
-      const context = makeContext(venue, messages);
-      for (const message of chooseSeeds(messages)) {
+      const { seeds, context } = inputOf(venue);
+      for (const message of seeds) {
         for (const [name, request] of replaceNames(message.request ?? '')) {
           const renamed = { ...message, request };
           const mapped = readDamaged({ venue, message: renamed, state: {}, context });
@@ -175,12 +193,42 @@ for (const venue of venues.values()) {
       const message = { chain: restarted, payload: null, receivedAt: 11_000_000 };
       t.ok(stepBookSync(venue.bookRule, state, message).broke, before.at(-1)?.kind ?? '');
     }
-    t.equal(isNumbered, !['bitmex', 'dydx', 'hyperliquid'].includes(venue.id), 'the others number their messages');
+    t.equal(isNumbered, factsAbout(venue).unnumbered !== true, 'its messages have numbers');
     t.end();
   });
 
-  t.test(`${venue.id}: its README states what its recordings do not hold`, async (t) => {
-    const unrecorded = await findUnrecorded(venue);
-    t.equal(readStatement(venue)['never recorded'], unrecorded.length === 0 ? 'nothing' : unrecorded.join(', '));
+  t.test(`${venue.id}: a hole in the numbering breaks a book, the next number does not`, (t) => {
+    const { continues } = venue.bookRule;
+    const book = { last: 1_000n, joined: true };
+    const makeUpdate = (number: bigint): Chain => ({
+      symbol: 'A',
+      kind: 'update',
+      first: number,
+      last: number,
+      previous: number - 1n,
+    });
+    t.equal(continues(book, makeUpdate(1_001n)), 'apply');
+    t.equal(continues(book, makeUpdate(1_003n)), factsAbout(venue).unnumbered === true ? 'apply' : 'break');
+    t.end();
   });
+
+  t.test(`${venue.id}: the quick reads of a message agree with its records`, (t) => {
+    const { messages, seeds, context } = inputOf(venue);
+    for (const message of seeds) {
+      const found = findDisagreement(venue, message, context);
+      if (found !== null) t.fail(`${found}: ${message.request ?? ''} ${message.payload.toString().slice(0, 300)}`);
+    }
+    t.same(findUnknownFields(context, messages), [], 'its listings name fields of its messages');
+    t.end();
+  });
+
+  t.test(
+    `${venue.id}: the records of its recordings fit together, and its README states what is never recorded`,
+    async (t) => {
+      const records = await printRecords(venue);
+      t.same(findOddRecords(venue, records).slice(0, 5), []);
+      const unrecorded = findUnrecorded(venue, records);
+      t.equal(readStatement(venue)['never recorded'], unrecorded.length === 0 ? 'nothing' : unrecorded.join(', '));
+    },
+  );
 }

@@ -1,8 +1,6 @@
 // Parts that a venue publishes but its recordings lack: there its mapping follows the docs, and live messages are its first test.
-import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import type { NormalisedRecord } from '../../../schemas/records.ts';
-import { fixturePath, recordedFiles } from './recordings.ts';
+import type { PrintedRecord } from './venue-records.ts';
 
 /** Fewer updates after a snapshot are examples, no session. */
 const SESSION = 10;
@@ -12,16 +10,14 @@ const READINGS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trade', 'liquidat
 const POLICIES: Readonly<Record<string, string>> = { trade: 'trades' };
 
 /** Layers published but not recorded, in one order. */
-export const findUnrecorded = async (venue: Venue): Promise<readonly string[]> => {
+export const findUnrecorded = (venue: Venue, records: readonly PrintedRecord[]): readonly string[] => {
   const seen = new Set<string>();
   const updates = new Map<string, number>();
-  const write = (line: string): void => {
-    const { layer, values, venue_symbol } = JSON.parse(line) as NormalisedRecord;
+  for (const { layer, values, venue_symbol } of records) {
     seen.add(layer);
     if (layer === 'candle') seen.add(`candle ${values.price_type}`);
     if (layer === 'book') updates.set(venue_symbol, (updates.get(venue_symbol) ?? 0) + 1);
-  };
-  await normalise({ venue, files: recordedFiles(venue.id).map(fixturePath), assembled: true, write });
+  }
   const isPublished = (layer: string): boolean => venue.layers[POLICIES[layer] ?? layer]?.policy !== 'not_published';
   return [
     ...(Math.max(0, ...updates.values()) < SESSION ? ['book sessions'] : []),

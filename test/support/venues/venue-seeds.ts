@@ -2,6 +2,7 @@
 import { type ReferenceAnswer, VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../mutations.ts';
 import { type Recorded, readRecording, recordingsIn, toVenueMessage } from './recordings.ts';
@@ -60,13 +61,29 @@ const shortened = (value: unknown): unknown => {
   );
 };
 
+/** Members that name a frame's channel, at any venue. */
+const CHANNELS: ReadonlySet<string> = new Set(
+  [...venues.values()].flatMap((venue) => Object.keys(factsAbout(venue).unknownChannel)),
+);
+
+/** The words of a channel's name, without symbols and numbers. */
+const toWords = (channel: unknown): string =>
+  typeof channel === 'string'
+    ? channel
+        .split(/[^A-Za-z_-]/)
+        .filter((word) => /^[a-z]+[A-Za-z]?[a-z_-]*$/.test(word))
+        .join()
+    : '';
+
 /** The kind of a message: the members it has, the channel it names, the requested path. */
 const toKind = (value: unknown): string => {
   if (Array.isArray(value)) return `[${[...new Set(value.map(toKind))].join()}]`;
   if (typeof value !== 'object' || value === null || isRaw(value)) return '';
   return Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${toKind(item)}`))
+    .map(([key, item]) =>
+      /\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${CHANNELS.has(key) ? toWords(item) : ''}${toKind(item)}`,
+    )
     .join();
 };
 
