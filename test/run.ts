@@ -55,10 +55,14 @@ const ON_REQUEST = [
 ];
 /** Need the machine for themselves at first and then wait for minutes: each alone until it reports that, all others beside their waits. */
 const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
-/** Each is a whole service that keeps up with messages: beside a second one it falls behind on a slow machine. One at a time, longest first. */
-const SERVICES = ['purity', 'stream', 'local', 'state-lag', 'examples', 'rights', 'secure', 'mutated-frames'].map(
-  toEndToEnd,
-);
+/**
+ * Each is a whole service that keeps up with messages, or is judged by seconds, of a page or of a rate: beside a second one it falls behind on a
+ * slow machine. One at a time, longest first.
+ */
+const SERVICES = [
+  ...['purity', 'stream', 'local', 'state-lag', 'examples', 'rights', 'secure', 'mutated-frames'].map(toEndToEnd),
+  ...['browser/explorer', 'api/access/access-processes'].map(toTest),
+];
 /** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
 const OWN_ENGINES = [
   ...['processors/nightly/nightly-kills', 'processors/sinks/sink', 'infra/dev/engines', 'infra/runtime/kafka/kafka'],
@@ -67,7 +71,7 @@ const OWN_ENGINES = [
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [
   ...['api/operations/candles-rolled', 'clients/python', 'ingest/feed/hyperliquid-deribit', 'ingest/feed/bybit-okx'],
-  ...['infra/runtime/kafka/brokers', 'browser/docs-site', 'browser/explorer', 'api/access/access-processes'],
+  ...['infra/runtime/kafka/brokers', 'browser/docs-site'],
   ...['api/operations/anchor-proofs', 'processors/runner/recovery', 'browser/account-site', 'processors/nightly/close'],
 ].map(toTest);
 /** Folders whose tests need no more than a core: they begin at once, beside all others, and take what those leave of the cores. */

@@ -49,7 +49,7 @@ const readFaults = async ({ simulator }: World, { firstSeen }: Watch, kills: rea
 
 /** Missing values and their reasons: inside the fault log they follow from the fault, outside it they are rare. */
 const checkStates = async (t: Test, world: World, watched: Watch): Promise<void> => {
-  const { windows } = await readFaults(world, watched);
+  const { log, windows } = await readFaults(world, watched);
   const inside: string[] = [];
   const unexplained: string[] = [];
   const absent: string[] = [];
@@ -63,8 +63,8 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
       const kinds = windows.touching(place, at, at);
       if (kinds.length === 0) outside += 1;
       if (state === 'present') continue;
-      const where = `${toName(place)} ${place.layer} ${state}`;
-      if (kinds.length === 0) absent.push(`${where} at ${new Date(at / 1_000).toISOString()}`);
+      const where = `${toName(place)} ${place.layer} ${state} at ${new Date(at / 1_000).toISOString()}`;
+      if (kinds.length === 0) absent.push(where);
       inside.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${place.layer} ${state}`);
       if (kinds.length === 0 || followsFrom(kinds, state)) continue;
       // A recovery that a busy machine makes late may end within another fault: it counts as absent outside the log.
@@ -82,7 +82,11 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
     firstAbsent: absent.slice(0, 12),
     recoveredLateWithinAnotherFault: late.slice(0, 12),
   });
-  t.same(unexplained.slice(0, 5), [], `reasons and gap causes are the injected ones (${unexplained.length} are not)`);
+  t.same(unexplained.slice(0, 5), [], `reasons and gap causes are the injected ones (${unexplained.length} are not)`, {
+    cuts: log
+      .filter(({ kind }) => kind === 'disconnect' || kind === 'restart')
+      .map(({ kind, venue, from, to, layers }) => [kind, venue, from, to, layers].join(' ')),
+  });
   const states = inside.map((line) => line.split(': ')[1] ?? '');
   for (const venue of VENUES) {
     for (const wanted of ['missing gap crossed_book', 'stale connection_lost']) {
