@@ -10,6 +10,8 @@ import { factsAbout } from './venue-facts.ts';
 
 /** Elements of an array that a seed keeps: more of the same make no other kind. */
 const KEPT = 3;
+/** Cells of a row whose figures are told by their place: a cut row is none. */
+const CELLS = 16;
 
 const recorded = new Map<string, readonly VenueMessage[]>();
 const seeds = new WeakMap<readonly VenueMessage[], readonly VenueMessage[]>();
@@ -51,8 +53,10 @@ export const readReference = (venue: Venue, message: VenueMessage, state = {}): 
   }
 };
 
+const isCell = (value: unknown): boolean => typeof value !== 'object' || value === null || isRaw(value);
+
 const shortened = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.slice(0, KEPT).map(shortened);
+  if (Array.isArray(value)) return value.slice(0, value.every(isCell) ? CELLS : KEPT).map(shortened);
   if (typeof value !== 'object' || value === null || isRaw(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
