@@ -73,14 +73,14 @@ const compileType = (schema: avro.Schema): avro.Type =>
 
 type Decode = (body: Buffer) => unknown;
 /** By the id of the version. */
-type Decoders = ReadonlyMap<number, () => Decode>;
+type Decoders = Map<number, () => Decode>;
 
 /** The types of a subject take some 10 ms to make, and a process uses few of them: each is made for its first value. */
-const makeOnce = <T>(make: () => T): (() => T) => {
-  let made: { readonly value: T } | null = null;
+const makeOnce = <T extends object>(make: () => T): (() => T) => {
+  let made: T | null = null;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    made ??= make();
+    return made;
   };
 };
 
@@ -147,7 +147,7 @@ export const createVersionedCodec = <T>(subject: string, versions: readonly Sche
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
   const getType = makeOnce(() => compileType(newest.schema));
-  const decoders = new Map(createDecoders(versions, getType));
+  const decoders = createDecoders(versions, getType);
   // The newest version needs no resolution.
   decoders.set(
     newest.id,

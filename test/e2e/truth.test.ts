@@ -8,7 +8,7 @@ import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import { freeMachine } from '../support/run/machine-free.ts';
 import { countKinds, type Inject, injectFaults } from '../support/truth/fault-plan.ts';
-import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/truth/fault-rules.ts';
+import { type FaultWindow, FaultWindows, followsFrom, isCut, killedWindow } from '../support/truth/fault-rules.ts';
 import { incidentFaults, reportedIncidents } from '../support/truth/gap-incidents.ts';
 import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/truth/true-rows.ts';
 import { checkCompared, type Watch, watch } from '../support/truth/true-watch.ts';
@@ -83,9 +83,7 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
     recoveredLateWithinAnotherFault: late.slice(0, 12),
   });
   t.same(unexplained.slice(0, 5), [], `reasons and gap causes are the injected ones (${unexplained.length} are not)`, {
-    cuts: log
-      .filter(({ kind }) => kind === 'disconnect' || kind === 'restart')
-      .map(({ kind, venue, from, to, layers }) => [kind, venue, from, to, layers].join(' ')),
+    cuts: log.filter(isCut).map(({ kind, venue, from, to, layers }) => [kind, venue, from, to, layers].join(' ')),
   });
   const states = inside.map((line) => line.split(': ')[1] ?? '');
   for (const venue of VENUES) {
@@ -222,26 +220,26 @@ const checkLostSocket = async (t: Test, world: World): Promise<void> => {
   const request = { kind: 'disconnect', venue, stream: 'book', count: 1, durationMs: 3_000 };
   const fault = (await world.simulator.fault(request)) as FaultEntry;
   const cut = new Set(fault.symbols);
-  const isCut = (s: Seen): boolean => isBook(s) && s.venue === venue && cut.has(s.symbol);
+  const isOfSocket = (s: Seen): boolean => isBook(s) && s.venue === venue && cut.has(s.symbol);
   const isLost = ({ object }: Seen): boolean => formatState(object) === 'stale connection_lost';
   const { seen, before } = await answerWhen(
     world,
     'values of the cut socket are stale',
-    (s) => s.filter(isCut).every(isLost),
+    (s) => s.filter(isOfSocket).every(isLost),
     10_000,
   );
   const afterMs = ((seen[0]?.at ?? 0) - fault.from) / 1_000;
   t.ok(
     cut.size > 0 && afterMs <= STALE_WITHIN_MS,
-    `${seen.filter(isCut).length} values of ${cut.size} listings are stale ${afterMs} ms after the cut`,
+    `${seen.filter(isOfSocket).length} values of ${cut.size} listings are stale ${afterMs} ms after the cut`,
   );
   const beforeMs = ((before[0]?.at ?? fault.from) - fault.from) / 1_000;
   t.comment(
-    `the answer before it stood ${beforeMs} ms after the cut and the collector closed ${lossMs(seen.filter(isCut), fault)} ms after it`,
+    `the answer before it stood ${beforeMs} ms after the cut and the collector closed ${lossMs(seen.filter(isOfSocket), fault)} ms after it`,
   );
-  const elsewhere = seen.filter((s) => isBook(s) && !isCut(s) && isLost(s));
+  const elsewhere = seen.filter((s) => isBook(s) && !isOfSocket(s) && isLost(s));
   t.same(elsewhere, [], 'values of the other sockets are not');
-  const ends = seen.filter(isCut).map(({ object }) => toMicros(object.valid_until));
+  const ends = seen.filter(isOfSocket).map(({ object }) => toMicros(object.valid_until));
   t.ok(
     ends.every((at) => at >= sent - NEAR && at <= fault.from + NEAR),
     'valid_until is the loss',

@@ -135,7 +135,8 @@ type FirstSeen = ReadonlyMap<string, number>;
 
 const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
 
-const isCut = ({ kind }: FaultEntry): boolean => kind === 'restart' || kind === 'disconnect';
+/** Faults that cut connections, the restart of a venue among them. */
+export const isCut = ({ kind }: FaultEntry): boolean => kind === 'restart' || kind === 'disconnect';
 
 /** Venues whose books are made whole by requests, which what is polled then waits for. */
 const BOOKS_BY_REQUEST: ReadonlySet<string> = new Set(['binance']);
