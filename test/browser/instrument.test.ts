@@ -1,6 +1,6 @@
 // The page of an instrument in Chromium: units of its charts, many lines, a wrong clock, answers that fail or never come.
 import t from 'tap';
-import { findViolations, shoot, type Visit, visit } from '../support/services/browser.ts';
+import { findMoved, findViolations, shoot, type Visit, visit } from '../support/services/browser.ts';
 import { openExplorer } from './open-explorer.ts';
 
 const { origin, chromium } = await openExplorer(t);
@@ -47,6 +47,23 @@ const writeBook = (): string => {
 const AWAY = { status: 503, body: JSON.stringify({ errors: [{ code: 'UNAVAILABLE', message: 'Away.' }] }) };
 const chart = ({ page }: Visit, name: string) => page.locator(`figure[data-chart="${name}"]`);
 const told = (on: Visit, name: string) => chart(on, name).locator('[data-told]');
+
+t.test('figures come live without moving the page, on a phone too', async (t) => {
+  const on = await visit(chromium, 'phone');
+  const painted = Promise.withResolvers<void>();
+  await on.page.route(/\.js$/, async (route) => {
+    await painted.promise;
+    await route.continue();
+  });
+  await on.page.goto(`${origin}/explore/BTC-PERP`, { waitUntil: 'commit' });
+  await on.page.locator('#side').waitFor();
+  await on.page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+  painted.resolve();
+  await on.page.locator('html[data-live="live"]').waitFor();
+  await on.page.locator('#side button.cell.figure[data-layer="mark"]').first().waitFor();
+  t.same(await findMoved(on), []);
+  await on.context.close();
+});
 
 t.test('open interest has one unit, prices their currency, and every line a name that can be read', async (t) => {
   const on = await visit(chromium, 'desktop');

@@ -108,6 +108,24 @@ export const examinePage = async (t: Pick<Test, 'same' | 'equal'>, on: Visit, na
   t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
+/** A layout shift of less is not seen: what Web Vitals calls good ends at ten times as much, for a whole visit. */
+const LEAST_SHIFT = 0.01;
+
+/**
+ * What has moved on a page on which nobody has pressed anything (Layout Instability API): score and elements of each shift, if their sum is
+ * `LEAST_SHIFT` or more. Chromium takes the shape of an emulated phone for input, so `hadRecentInput` says nothing there.
+ */
+export const findMoved = ({ page }: Visit): Promise<readonly string[]> =>
+  page.evaluate(`new Promise((resolve) => {
+    const shifts = [];
+    new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
+    const describe = ({ value, sources }) =>
+      [value, ...sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? 'removed').slice(0, 100))].join(' ');
+    const report = () =>
+      resolve(shifts.reduce((sum, { value }) => sum + value, 0) < ${LEAST_SHIFT} ? [] : shifts.map(describe));
+    requestAnimationFrame(() => requestAnimationFrame(report));
+  })`);
+
 /** Counts what the page is sent from now on, as bytes on the wire. */
 export const countBytes = async ({ page, context }: Visit): Promise<() => number> => {
   const wire = await context.newCDPSession(page);

@@ -23,8 +23,8 @@ const STARVED = ['venue_rate_limit', 'no_update'];
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
 const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down', ...STARVED] };
 
-/** Faults of the simulator, and the death of the collector itself. */
-type Kind = FaultKind | 'collector_killed';
+/** Faults of the simulator, the death of the collector itself, and what a fault hides while the collector opens connections for other listings. */
+type Kind = FaultKind | 'collector_killed' | 'connection_replaced';
 
 const RULES: Readonly<Record<Kind, Rule>> = {
   // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
@@ -59,6 +59,8 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   },
   funding_interval_changed: NOTHING,
   collector_killed: { states: CUT.states, causes: ['collector_down'] },
+  // A value held by its connection ends with it, as long as the new one has not delivered it (F-02).
+  connection_replaced: { states: [LOST], causes: ['connection_lost'] },
 };
 
 const SECOND = 1_000_000;
@@ -133,10 +135,12 @@ export const killedWindow = (from: number, to: number): FaultWindow => ({
 /** When a listing that came later was first answered, by `venue:symbol`. */
 type FirstSeen = ReadonlyMap<string, number>;
 
+/** After it the collector's plan has other listings, as soon as the reference answer has. */
+const isOfListings = ({ kind }: FaultEntry): boolean => kind.startsWith('listing_');
 const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
 
 /** Faults that cut connections, the restart of a venue among them. */
-export const isCut = ({ kind }: FaultEntry): boolean => kind === 'restart' || kind === 'disconnect';
+const isCut = ({ kind }: FaultEntry): boolean => kind === 'restart' || kind === 'disconnect';
 
 /** Venues whose books are made whole by requests, which what is polled then waits for. */
 const BOOKS_BY_REQUEST: ReadonlySet<string> = new Set(['binance']);
@@ -168,6 +172,27 @@ const refusedWindows = (log: readonly FaultEntry[], firstSeen: FirstSeen): Fault
     return [{ kind, from, to: ends, isAbout: (place: Place) => place.venue === venue && refused.has(place.symbol) }];
   });
 
+/** Faults that withhold frames of open connections. */
+const HIDING: ReadonlySet<Kind> = new Set(['silence', 'slow', 'drop', 'malformed']);
+
+/** New connections take over as soon as they deliver anything, so what is hidden on them is lost with the old ones. */
+const replacedWindows = (log: readonly FaultEntry[]): FaultWindow[] =>
+  log
+    .filter(({ kind }) => HIDING.has(kind))
+    .flatMap(({ venue, from, to, symbols, layers }) => {
+      const ends = (to ?? Number.POSITIVE_INFINITY) + AFTER;
+      const isAbout = (place: Place): boolean =>
+        place.venue === venue && symbols.includes(place.symbol) && layers.includes(place.layer);
+      return log
+        .filter((change) => isOfListings(change) && change.venue === venue && change.from <= ends)
+        .map((change) => ({
+          kind: 'connection_replaced' as const,
+          from: Math.max(from, change.from),
+          to: ends,
+          isAbout,
+        }));
+    });
+
 const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const { kind, venue, from, symbols } = entry;
   const layers = listLayers(entry);
@@ -198,6 +223,7 @@ export class FaultWindows {
     this.#windows = [
       ...log.flatMap((entry) => toWindows(entry, firstSeen)),
       ...refusedWindows(log, firstSeen),
+      ...replacedWindows(log),
       ...more,
     ];
   }
