@@ -9,7 +9,7 @@ import { type Citation, findCitations, findHeadings, findLinks } from './support
 const ROOT = resolve(import.meta.dirname, '..');
 const TEXTS = /\.(?:ts|mjs|js|sql|md|json|avsc|dqltest|xml|py|example)$/;
 /** Not written by us: packages, what runs leave behind. */
-const LEFT_OUT = new Set(['node_modules', '.git', '.local', 'package-lock.json']);
+const LEFT_OUT = new Set(['node_modules', '.git', '.local', 'dist', 'package-lock.json']);
 
 const walk = (folder: string, take: (name: string) => boolean): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

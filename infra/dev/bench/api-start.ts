@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { findProgram } from '../build/entries.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from '../local/progress.ts';
 import { startService } from '../local/service.ts';
@@ -46,7 +47,7 @@ const service = await startService({
 });
 try {
   await pause(Number(values.minutes) * 60_000);
-  const files = [resolve(PROJECT_ROOT, 'api/main.ts'), ...(values.api === undefined ? [] : [resolve(values.api)])];
+  const files = [findProgram('api/main.ts'), ...(values.api === undefined ? [] : [resolve(values.api)])];
   const times = new Map<string, NodeTimes[]>(files.map((file) => [file, []]));
   for (let start = 0; start < Number(values.starts); start++)
     for (const file of files) {

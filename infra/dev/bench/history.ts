@@ -15,8 +15,8 @@ import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/reader.ts';
+import { findProgram } from '../build/entries.ts';
 import { startEngines } from '../engines/engines.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
 import { findFreePort } from '../engines/ports.ts';
 import type { Stores } from '../local/endpoints.ts';
 import {
@@ -146,7 +146,7 @@ const recordStatements = async (
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
   const port = await findFreePort();
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(PROJECT_ROOT, 'api/main.ts')], {
+  const child = spawn(process.execPath, [findProgram('api/main.ts')], {
     stdio: 'ignore',
     env: {
       ...{ PATH, HOME, LOG_LEVEL: 'error', KAFKA_BROKERS: spec.kafka, VENUES: VENUE, TOPIC_NAMESPACE: NAMESPACE },

@@ -2,20 +2,20 @@
 // process: their times with and without the attempts, and the responses to the attempts. A measurement, never a test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { hashPassword } from '../../../api/accounts/passwords.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { findProgram } from '../build/entries.ts';
 import { findFreePort } from '../engines/ports.ts';
 import { findQuantile, makeFigure, renderTable } from './instruments/figures.ts';
 import { waitUntil } from './instruments/until.ts';
 
 const PAGES_A_SECOND = 20;
 const PAGES = ['/keys', '/security', '/sign-in', '/healthz'];
-const WEB = fileURLToPath(new URL('../../../api/web.ts', import.meta.url));
+const WEB = findProgram('api/web.ts');
 
 const { values } = parseArgs({
   options: { rate: { type: 'string', default: '200' }, seconds: { type: 'string', default: '20' } },

@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { findProgram } from '../build/entries.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
@@ -108,7 +109,7 @@ const measureSize = async (listings: number): Promise<Figures> => {
     note('screen of two fields, ms', await measureMedian(() => client.post('/v2/screen', SCREEN)));
     note(`snapshot of ${BASES.length} bases, ms`, await measureMedian(() => client.post('/v2/snapshots', SNAPSHOT)));
     note(`stream of ${BASES.length} bases ready, ms`, await openStream(client));
-    const node = await startNode(join(PROJECT_ROOT, 'api', 'main.ts'), { service, venues });
+    const node = await startNode(findProgram('api/main.ts'), { service, venues });
     note('API node ready, s', node.ready);
     note('API node whole, s', node.whole);
     return figures;

@@ -1,7 +1,6 @@
 // The processes of a local run for the supervisor: their environment, and when they are ready.
-import { join } from 'node:path';
+import { findProgram } from '../build/entries.ts';
 import type { Engines } from '../engines/engines.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
 import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 
@@ -27,7 +26,7 @@ const SMALLER_YOUNG_GENERATION = '--max-semi-space-size=4';
 
 /** Arguments of a Node process without a hot path. */
 export function listSmallProcessArguments(file: string): string[] {
-  return [SMALLER_YOUNG_GENERATION, join(PROJECT_ROOT, file)];
+  return [SMALLER_YOUNG_GENERATION, findProgram(file)];
 }
 
 /** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
@@ -41,7 +40,7 @@ export function makeNodeProcess(
   return {
     name,
     command: process.execPath,
-    args: [join(PROJECT_ROOT, name, 'main.ts')],
+    args: [findProgram(`${name}/main.ts`)],
     // One process of each kind: after a restart it replaces its predecessor at once.
     env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
     readyTimeoutMs: READY_TIMEOUT_MS,
@@ -88,7 +87,7 @@ export function makeApiProcess(common: Record<string, string>, ports: Ports): Pr
   return {
     name: 'api',
     command: process.execPath,
-    args: [join(PROJECT_ROOT, 'api', 'main.ts')],
+    args: [findProgram('api/main.ts')],
     env: {
       ...common,
       HOST: '127.0.0.1',
@@ -116,7 +115,7 @@ export function makeNightlyProcess(env: Record<string, string>, ports: Ports): P
   return {
     name: 'nightly',
     command: process.execPath,
-    args: [SMALL_YOUNG_GENERATION, join(PROJECT_ROOT, 'processors/nightly.ts')],
+    args: [SMALL_YOUNG_GENERATION, findProgram('processors/nightly.ts')],
     env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
     readyTimeoutMs: 60_000,
     stopGraceMs: 16_000,

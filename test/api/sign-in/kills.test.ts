@@ -1,12 +1,12 @@
 // kill -9 of the web process while it connects and renews: no partial state is left, and a client that repeats continues. SIGN_IN_KILLS=20 for more.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { hashToken } from '../../../api/accounts/token-hash.ts';
+import { findProgram } from '../../../infra/dev/build/entries.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
@@ -30,7 +30,7 @@ import {
 
 const KILLS = Number(process.env['SIGN_IN_KILLS'] ?? 2);
 const SEED = Number(process.env['SIGN_IN_SEED'] ?? Date.now() % 1_000_000);
-const WEB = fileURLToPath(new URL('../../../api/web.ts', import.meta.url));
+const WEB = findProgram('api/web.ts');
 
 const startWeb = async (t: Test, url: string, [port, internal]: readonly [number, number]): Promise<ChildProcess> => {
   const env = {

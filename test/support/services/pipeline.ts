@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { findProgram } from '../../../infra/dev/build/entries.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../../infra/dev/local/demo-keys.ts';
 import type { TestEndpoints } from '../engines/engines.ts';
@@ -34,7 +35,7 @@ const inherited = (): Readonly<Record<string, string>> => {
   return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };
 };
 
-/** Starts `file` with Node; its log goes to `.local/test/log/<name>.log`. */
+/** Starts `file`, or its bundle, with Node; its log goes to `.local/test/log/<name>.log`. */
 export const startChild = (
   name: string,
   file: string,
@@ -44,7 +45,7 @@ export const startChild = (
   const logs = join(ROOT, '.local/test/log');
   mkdirSync(logs, { recursive: true });
   const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' });
-  const child = spawn(process.execPath, [join(ROOT, file), ...args], {
+  const child = spawn(process.execPath, [findProgram(file), ...args], {
     env: { ...inherited(), LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

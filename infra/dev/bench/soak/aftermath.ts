@@ -1,13 +1,12 @@
 // After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
-import { join } from 'node:path';
 import { describeError } from '../../../../schemas/thrown.ts';
 import { nameTopics } from '../../../../schemas/topics.ts';
 import { openKafka } from '../../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../../runtime/kafka/settings.ts';
 import { createLog } from '../../../runtime/process/log.ts';
 import { openQuestdbReader } from '../../../runtime/questdb/reader.ts';
+import { findProgram } from '../../build/entries.ts';
 import { type Engines, startEngines } from '../../engines/engines.ts';
-import { PROJECT_ROOT } from '../../engines/java.ts';
 import { findFreePort } from '../../engines/ports.ts';
 import type { Progress } from '../../local/progress.ts';
 import type { SoakPlan } from '../plan.ts';
@@ -68,7 +67,7 @@ const workThrough = async (
   const processors = await engines.supervisor.start({
     name: `${namespace}processors`,
     command: process.execPath,
-    args: [join(PROJECT_ROOT, 'processors', 'main.ts')],
+    args: [findProgram('processors/main.ts')],
     env: {
       ...{ KAFKA_BROKERS: stores.kafka, QUESTDB_HTTP: stores.questdb_http, QUESTDB_PG: stores.questdb_pg },
       ...{ QUESTDB_USER: stores.questdb_user, QUESTDB_PASSWORD: stores.questdb_password, OWNER_TICKS: 'false' },
