@@ -1,11 +1,18 @@
 // `npm run build`: bundles the processes, if the sources of one have changed.
+import { describeError } from '../../../schemas/thrown.ts';
 import { bundleEntries } from './bundle.ts';
 import { isBuilt, PROJECT } from './entries.ts';
 
-if (!PROJECT.entries.every((entry) => isBuilt(PROJECT, entry))) {
+const build = async (): Promise<void> => {
+  if (PROJECT.entries.every((entry) => isBuilt(PROJECT, entry))) return;
   const begun = performance.now();
   process.stderr.write('bundling the processes\n');
   await bundleEntries();
   const seconds = ((performance.now() - begun) / 1_000).toFixed(0);
   process.stderr.write(`bundling the processes: done in ${seconds} s\n`);
-}
+};
+
+await build().catch((error: unknown) => {
+  process.stderr.write(`bundling the processes: failed, they run from their sources: ${describeError(error)}\n`);
+  process.exitCode = 1;
+});

@@ -33,9 +33,9 @@ const BUILD = 'infra/dev/build/main.ts';
 const SCRIPTS = {
   demo: { file: 'infra/dev/local/demo.ts', engines: true, bundles: true, flags: SMALLEST_YOUNG_GENERATION },
   start: { file: 'infra/dev/local/start.ts', engines: true, bundles: true, flags: SMALLEST_YOUNG_GENERATION },
-  build: { file: BUILD, engines: false },
   test: { file: 'test/run.ts', engines: true, bundles: true, browser: true, modules: [...MODULE_FOLDERS, 'test'] },
   'golden:update': { file: 'test/run.ts', engines: true, bundles: true, env: { GOLDEN_UPDATE: '1' } },
+  build: { file: BUILD, engines: false },
   bench: { file: 'infra/dev/bench/main.ts', engines: true, bundles: true },
   check: { file: 'infra/dev/local/check.ts', engines: false },
   replay: { file: 'infra/dev/tools/replay.ts', engines: false },
