@@ -73,11 +73,22 @@ const bundleFiles = (files: AssetFiles, extension: 'js' | 'css'): ReadonlyMap<st
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6e5a"/>
 <path d="M6 21h5l4-11 4 14 3-7h4" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
+type Bundled = { readonly js: ReadonlyMap<string, Asset>; readonly css: ReadonlyMap<string, Asset> };
+/** By their files: several sites of one process have the same, and a bundle takes a second of processor time. */
+const bundled = new Map<string, Bundled>();
+
+const bundleOnce = (scripts: AssetFiles, styles: AssetFiles): Bundled => {
+  const files = JSON.stringify([scripts, styles]);
+  const made = bundled.get(files) ?? { js: bundleFiles(scripts, 'js'), css: bundleFiles(styles, 'css') };
+  // The bundler keeps a process of 70 MB for later calls; no other call runs during a synchronous function.
+  if (!bundled.has(files)) void stopEsbuild();
+  bundled.set(files, made);
+  return made;
+};
+
 /** Bundles everything that the modules gave; throws when a file has an error. */
 export const buildAssets = (scripts: AssetFiles, styles: AssetFiles): Assets => {
-  const [js, css] = [bundleFiles(scripts, 'js'), bundleFiles(styles, 'css')];
-  // The bundler keeps a process of 70 MB for later calls; there are none, and no other call runs during a synchronous function.
-  void stopEsbuild();
+  const { js, css } = bundleOnce(scripts, styles);
   const icon = nameAsset('icon', 'svg', Buffer.from(ICON));
   const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));
   const findPath = (kind: ReadonlyMap<string, Asset>, name: string): string => {
