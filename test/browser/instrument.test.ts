@@ -62,6 +62,7 @@ t.test('figures come live without moving the page, on a phone too', async (t) =>
   await on.page.locator('html[data-live="live"]').waitFor();
   await on.page.locator('#side button.cell.figure[data-layer="mark"]').first().waitFor();
   t.same(await findMoved(on), []);
+  await shoot(on, 'instrument-phone');
   await on.context.close();
 });
 
