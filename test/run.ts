@@ -48,6 +48,7 @@ const ON_REQUEST = [
   'incidents',
   'notebooks',
   'paying',
+  'restore',
   'rules',
   'rules-page',
   'settled',
@@ -66,7 +67,7 @@ const SERVICES = [
 /** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
 const OWN_ENGINES = [
   ...['processors/nightly/nightly-kills', 'processors/sinks/sink', 'infra/dev/engines', 'infra/runtime/kafka/kafka'],
-  ...['e2e/restore', 'ingest/outlet/outlet', 'infra/runtime/security', 'infra/runtime/questdb/questdb'],
+  ...['ingest/outlet/outlet', 'infra/runtime/security', 'infra/runtime/questdb/questdb'],
 ].map(toTest);
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [
