@@ -80,7 +80,9 @@ const findAbsence = (
     spec.kind === 'candles'
       ? findPricePolicy(capability, spec.priceType, version)
       : findListingPolicy(capability, spec.layer, version);
-  if (policy === 'off') return makeUnknown('off', 'policy_off');
+  // Before anything was known of the venue, and the listing was not seen either, its elements state that there is no history yet (DQL-27).
+  const isUnheard = capability === null && at < version.first_seen_at;
+  if (policy === 'off' && !isUnheard) return makeUnknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return makeUnknown('not_published', 'venue_capability');
   return stateLag ? makeUnknown('stale', 'state_lag') : null;

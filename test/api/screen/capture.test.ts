@@ -97,6 +97,24 @@ t.test(
   },
 );
 
+t.test(
+  'before anything was known of its venue a listing has no series yet, as it has no layers (DQL-27)',
+  async (t) => {
+    const capabilities = [{ ...withCandles('okx'), written_at: NOON + 1 }];
+    const before = Array.from({ length: 5 }, () => 'insufficient_history');
+    for (const spec of [CLOSE, OI])
+      t.same(worths(captured(spec, none, { versions: [seen(NOON + 1)], capabilities })), before, spec.kind);
+    // What the listing never has is said before what it does not have yet.
+    const never = { status: 'not_published', reason: 'venue_capability' };
+    const mark: ColumnSpec = { ...VOLUME, priceType: 'mark' };
+    t.match(captured(mark, none, { versions: [seen(NOON + 1)], capabilities }), never);
+    // The listing was seen, and nothing says that it was collected.
+    const off = { status: 'off', reason: 'policy_off' };
+    for (const spec of [CLOSE, OI])
+      t.match(captured(spec, none, { versions: [seen(NOON)], capabilities }), off, spec.kind);
+  },
+);
+
 t.test('an element before the retention floor is not retained, whatever is stored of it (DQL-27, H-07)', async (t) => {
   const midnight = micros('2026-01-15T00:00:00.000Z');
   const stored = Array.from({ length: 5 }, () => ({}));
