@@ -117,7 +117,8 @@ const PROGRESS = `insert into incident_progress (reached_at) values (${toTimesta
 /** One run: reads the gap rows sealed since the last one, and stores its progress in the same transaction. Rejects while a store is unreachable. */
 export const reportGaps = async (context: NightlyContext): Promise<void> => {
   // A stretch without events is sealed with its window, so up to the last one that is.
-  const reached = findLastEnd((await context.historyWatermark()) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
+  const { at } = await context.historyWatermark();
+  const reached = findLastEnd(at - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
   if (reached <= 0) return;
   await runInTransaction(context.database, async (client) => {
     // Of two runners one works; the other then finds nothing new.

@@ -6,7 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { nameTopics, parseTask } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { addDays, type Day, findDayStart } from './day.ts';
-import type { NightlyContext } from './step.ts';
+import type { HistoryReach, NightlyContext } from './step.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
 
@@ -22,11 +22,23 @@ type History = {
   readonly withinMs?: number;
 };
 
-/** The minimum over all tasks of the venues; a task without written rows keeps it at 0, a venue without a task too. Rejects while Kafka does not answer. */
+/** Names the task: one of a venue that is no longer processed, or never was, is waited for until `VENUES` is without it (D-1045, D-1171). */
+export const describeReach = ({ at, of }: HistoryReach, wanted: string): string =>
+  `stored history of ${of} has reached ${formatInstantMicros(at)}, not ${wanted}; VENUES names the venues that are waited for`;
+
+const findLeast = (history: ReadonlyMap<string, Micros>, venues: readonly string[]): HistoryReach => {
+  const known = new Set([...history.keys()].map((task) => parseTask(task).venue));
+  const unknown = venues.find((venue) => !known.has(venue));
+  if (unknown !== undefined) return { at: 0, of: unknown };
+  const [[of, at] = ['every venue', 0]] = [...history].sort(([, a], [, b]) => a - b);
+  return { at, of };
+};
+
+/** A task without written rows keeps it at 0, a venue without a task too. Rejects while Kafka does not answer. */
 export const readHistoryWatermark = async (
   kafka: KafkaHandle,
   { namespace, venues, withinMs = ANSWERS_WITHIN_MS }: History,
-): Promise<Micros> => {
+): Promise<HistoryReach> => {
   const history = new Map<string, Micros>();
   const topic = nameTopics(namespace).watermark;
   const { decode } = codecs.watermark;
@@ -41,9 +53,7 @@ export const readHistoryWatermark = async (
   ).catch((error: unknown) => {
     throw explain(error, topic);
   });
-  const known = new Set([...history.keys()].map((task) => parseTask(task).venue));
-  const isKnown = known.size > 0 && (venues ?? []).every((venue) => known.has(venue));
-  return isKnown ? Math.min(...history.values()) : 0;
+  return findLeast(history, venues ?? []);
 };
 
 /** Throws until the last window of the day is sealed and readable: its rows cannot change any more, but for late ones. */
@@ -52,8 +62,6 @@ export const refuseUnsealed = async (
   { historyWatermark }: Pick<NightlyContext, 'historyWatermark'>,
 ): Promise<void> => {
   const reached = await historyWatermark();
-  if (reached >= toSealInstant(findDayStart(addDays(day)) * 1_000)) return;
-  throw new Error(
-    `stored history has reached ${formatInstantMicros(reached)}, not the end of ${day} with its last window`,
-  );
+  if (reached.at >= toSealInstant(findDayStart(addDays(day)) * 1_000)) return;
+  throw new Error(describeReach(reached, `the end of ${day} with its last window`));
 };

@@ -8,6 +8,9 @@ import type { Day } from './day.ts';
 import type { NightlyMetrics } from './metrics.ts';
 import type { AnchorSettings } from './steps/anchor/config.ts';
 
+/** The minimum history W of all tasks, and the task that has it; a venue without a task stands for one. */
+export type HistoryReach = { readonly at: Micros; readonly of: string };
+
 export type NightlyContext = {
   readonly database: Pool;
   readonly questdb: QuestdbReader;
@@ -17,8 +20,8 @@ export type NightlyContext = {
   readonly api: { readonly baseUrl: string; readonly key: string } | null;
   /** The store of archive files; null: not set. */
   readonly store: ObjectStore | null;
-  /** The minimum history W of all tasks: rows sealed up to it are readable. Rejects while Kafka is unreachable. */
-  readonly historyWatermark: () => Promise<Micros>;
+  /** Rows sealed up to it are readable. Rejects while Kafka is unreachable. */
+  readonly historyWatermark: () => Promise<HistoryReach>;
   /**
    * Aborted when the process stops, and when the lock of the step is lost: another runner may then be at work. A step that runs for minutes checks it
    * between its parts, and one that writes files before each of them is stored or recorded.

@@ -164,7 +164,7 @@ const measureTree = async (bench: Bench): Promise<Figure[]> => {
 const measureClosing = async ({ source, pool, store, listings }: Bench): Promise<Figure[]> => {
   const context: NightlyContext = {
     ...{ database: pool, ...source, api: null, store, log, metrics: createNightlyMetrics(new Registry()) },
-    historyWatermark: async () => CLOSING_MS * 1_000,
+    historyWatermark: async () => ({ at: CLOSING_MS * 1_000, of: 'binance/0' }),
     isBinding: async () => false,
     nowMs: () => CLOSING_MS,
     progress: () => undefined,

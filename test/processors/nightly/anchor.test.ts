@@ -46,7 +46,7 @@ const makeContext = (
     close: async () => undefined,
   } as unknown as NightlyContext['questdb'],
   ...(anchors === undefined ? {} : { anchors }),
-  historyWatermark: async () => 0,
+  historyWatermark: async () => ({ at: 0, of: 'binance/0' }),
   isBinding: async () => false,
   nowMs: Date.now,
   progress: () => undefined,

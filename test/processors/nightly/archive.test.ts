@@ -57,7 +57,10 @@ const markRow = (symbol: string, window: number, { late = false, srcOffset = win
 };
 let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
 let reachedMs = nowMs;
-const context = makeContext({ nowMs: () => nowMs, historyWatermark: async () => reachedMs * 1_000 });
+const context = makeContext({
+  nowMs: () => nowMs,
+  historyWatermark: async () => ({ at: reachedMs * 1_000, of: 'binance/0' }),
+});
 
 type Held = { venue_symbol: string; layer: string; format: string; bytes: string; sha256: string; object_key: string };
 const current = async (day: Day): Promise<Held[]> => {

@@ -79,7 +79,12 @@ await pool.query("insert into daily_turnover (day, source, turnover) values ($1,
 let nowMs = CLOSING;
 let reachedMs = CLOSING;
 const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext =>
-  stores.makeContext({ nowMs: () => nowMs, historyWatermark: async () => reachedMs * 1_000, store, ...over });
+  stores.makeContext({
+    nowMs: () => nowMs,
+    historyWatermark: async () => ({ at: reachedMs * 1_000, of: 'binance/0' }),
+    store,
+    ...over,
+  });
 
 const readAll = (): Promise<unknown[]> => readClosing(pool);
 const forget = (): Promise<unknown> => pool.query('truncate archive_days cascade');

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createPublisher, ensureTopics, openKafka } from '../../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
-import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
+import { readHistoryWatermark, refuseUnsealed } from '../../../processors/nightly/history-watermark.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { nameTopics, type WatermarkEntry } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines/engines.ts';
@@ -32,14 +32,15 @@ const publish = async (entries: readonly Pick<WatermarkEntry, 'task' | 'kind' | 
 const read = (venues: readonly string[] | null) => readHistoryWatermark(kafka, { namespace, venues });
 
 t.test('the least of the tasks of the venues; nothing is known before their first rows', async (t) => {
-  t.equal(await read(['binance']), 0);
+  t.same(await read(['binance']), { at: 0, of: 'binance' });
+  t.same(await read(null), { at: 0, of: 'every venue' });
   await publish([
     { task: 'binance/0', kind: 'task', watermark: 900 },
     { task: 'okx/0', kind: 'task', watermark: 900 },
     { task: 'binance/0', kind: 'history', watermark: 700 },
   ]);
-  t.equal(await read(['binance', 'okx']), 0, 'a task has no rows yet');
-  t.equal(await read(null), 0);
+  t.same(await read(['binance', 'okx']), { at: 0, of: 'okx/0' }, 'a task has no rows yet');
+  t.same(await read(null), { at: 0, of: 'okx/0' });
 });
 
 t.test('a venue that is not processed any more holds up no day', async (t) => {
@@ -48,12 +49,21 @@ t.test('a venue that is not processed any more holds up no day', async (t) => {
     { task: 'binance/0', kind: 'history', watermark: 800 },
     { task: 'binance/1', kind: 'history', watermark: 790 },
   ]);
-  t.equal(await read(['binance', 'okx']), 500);
-  t.equal(await read(null), 500, 'without the setting every venue is waited for');
-  t.equal(await read(['binance']), 790);
+  t.same(await read(['binance', 'okx']), { at: 500, of: 'okx/0' });
+  t.same(await read(null), { at: 500, of: 'okx/0' }, 'without the setting every venue is waited for');
+  t.same(await read(['binance']), { at: 790, of: 'binance/1' });
 });
 
 t.test('a venue that processors have no task of holds up every day, as one that is misspelt', async (t) => {
-  t.equal(await read(['binance', 'gate']), 0);
-  t.equal(await read(['binanse', 'okx']), 0);
+  t.same(await read(['binance', 'gate']), { at: 0, of: 'gate' });
+  t.same(await read(['binanse', 'okx']), { at: 0, of: 'binanse' });
+});
+
+t.test('a day that is held up says by which task, and which setting decides that it is waited for', async (t) => {
+  await publish([{ task: 'nowhere/3', kind: 'task', watermark: 900 }]);
+  await t.rejects(
+    refuseUnsealed('2026-01-15', { historyWatermark: () => read(null) }),
+    /^stored history of nowhere\/3 has reached 1970-01-01T00:00:00.000000Z, not the end of 2026-01-15 with its last window; VENUES names/,
+  );
+  t.same(await read(['binance', 'okx']), { at: 500, of: 'okx/0' }, 'with the setting it is passed over');
 });

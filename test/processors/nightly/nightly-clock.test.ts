@@ -37,7 +37,7 @@ t.test('a runner a day ahead runs no step of the day to come', async (t) => {
   const makeContext = (nowMs: () => number): NightlyContext =>
     ({
       ...{ database, nowMs, metrics: silent, log: silent, progress: () => undefined },
-      historyWatermark: async () => 0,
+      historyWatermark: async () => ({ at: 0, of: 'binance/0' }),
     }) as unknown as NightlyContext;
   const ahead = startRunner(
     [step],

@@ -101,7 +101,7 @@ const registry = new Registry();
 const metrics = createNightlyMetrics(registry);
 const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...{ database: pool, questdb, namespace, api: null, store: null, metrics, log },
-  historyWatermark: async () => Date.now() * 1_000,
+  historyWatermark: async () => ({ at: Date.now() * 1_000, of: 'binance/0' }),
   isBinding: async () => false,
   nowMs: Date.now,
   progress: () => undefined,
@@ -339,9 +339,16 @@ t.test('the turnover waits for stored history to reach 00:00, and not for ever',
   const day = '2026-01-16';
   const sealed = toSealInstant(findDayStart(day) * 1_000);
   const run = (afterMs: number, reached: number): Promise<string> =>
-    turnover.run(day, makeContext({ nowMs: () => findDayStart(day) + afterMs, historyWatermark: async () => reached }));
+    turnover.run(
+      day,
+      makeContext({
+        nowMs: () => findDayStart(day) + afterMs,
+        historyWatermark: async () => ({ at: reached, of: 'binance/0' }),
+      }),
+    );
   await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
-  const refused = /has reached 2026-01-16T00:01:40.000999Z, not the end of 2026-01-15 with its last window$/;
+  const refused =
+    /has reached 2026-01-16T00:01:40.000999Z, not the end of 2026-01-15 with its last window; VENUES names the venues that are waited for$/;
   await t.rejects(run(200_000, sealed - 1), refused);
   // okx was not collected at 00:00: its last row is of the day before.
   await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T12:04:00.000Z', '3')]);

@@ -59,7 +59,7 @@ export const openDayStore = async (
   const metrics = createNightlyMetrics(new Registry());
   const makeContext = (nowMs: number): NightlyContext => ({
     ...{ database: pool, questdb, namespace, api: null, store, log, metrics },
-    historyWatermark: async () => nowMs * 1_000,
+    historyWatermark: async () => ({ at: nowMs * 1_000, of: 'binance/0' }),
     isBinding: async () => false,
     nowMs: () => nowMs,
     progress: () => undefined,

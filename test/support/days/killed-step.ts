@@ -50,7 +50,7 @@ const run = async ({ step: name, day, nowMs, killedAt, ...work }: KilledStep): P
   const context: NightlyContext = {
     ...{ database, questdb, log, namespace: work.namespace, api: null, store: openFolderStore(work.folder) },
     ...(work.anchors === undefined ? {} : { anchors: work.anchors }),
-    historyWatermark: async () => nowMs * 1_000,
+    historyWatermark: async () => ({ at: nowMs * 1_000, of: 'binance/0' }),
     isBinding: async () => false,
     nowMs: () => nowMs,
     progress: () => undefined,

@@ -51,7 +51,7 @@ export const openNightlyStores = async (t: Teardown, { readers }: { readonly rea
   /** A context of steps over these stores. Its history has reached its clock, unless `own` says otherwise. */
   const makeContext = (own: Pick<NightlyContext, 'nowMs'> & Partial<NightlyContext>): NightlyContext => ({
     ...{ database: pool, questdb, namespace, api: null, store, log },
-    historyWatermark: async () => own.nowMs() * 1_000,
+    historyWatermark: async () => ({ at: own.nowMs() * 1_000, of: 'binance/0' }),
     isBinding: async () => false,
     progress: () => undefined,
     metrics: createNightlyMetrics(new Registry()),

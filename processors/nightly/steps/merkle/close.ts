@@ -8,6 +8,7 @@ import { createTree } from '../../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../../schemas/records.ts';
 import { SEALS_AFTER } from '../../../../schemas/windows.ts';
 import { type Day, findDayStart } from '../../day.ts';
+import { describeReach } from '../../history-watermark.ts';
 import { reportIncident } from '../../incidents.ts';
 import type { NightlyContext, Step } from '../../step.ts';
 import { ARCHIVE_LOCK, makeArchiveTarget } from '../archive/archive.ts';
@@ -39,10 +40,9 @@ type Closing = {
 const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
   const reached = await historyWatermark();
   const regular = (findDayStart(day) + DUE_MS) * 1_000;
-  const chosen = early === true ? Math.min(regular, Math.floor(reached / 1_000) * 1_000) : regular;
+  const chosen = early === true ? Math.min(regular, Math.floor(reached.at / 1_000) * 1_000) : regular;
   const closedAt = (await readClosing(database, day)) ?? chosen;
-  if (reached < closedAt)
-    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not ${formatInstantMicros(closedAt)}`);
+  if (reached.at < closedAt) throw new Error(describeReach(reached, formatInstantMicros(closedAt)));
   if (closedAt <= findDayStart(day) * 1_000 + SEALS_AFTER) throw new Error(`${day} has not begun in stored history`);
   return closedAt;
 };
