@@ -239,6 +239,33 @@ t.test('a gap counts with its part of the last day, and a listing while it is li
   t.same([await listed(-61), await listed(-60)], [LISTINGS.length + 1, LISTINGS.length]);
 });
 
+t.test(
+  'a window that history answers without a receipt is in no row of the view, and within a span of v_gaps',
+  async (t) => {
+    const window = { from: formatInstant(at(31)), to: formatInstant(at(61)) };
+    const { json, text } = await ask({ where: 'symbol = "SILENT"', layers: ['mark'], raw: true, ...window });
+    const rows = json.items[0]?.layers['mark']?.rows ?? [];
+    const silent = rows.filter(({ received_at }) => received_at === null);
+    t.same(
+      silent.map(({ at: end, status, reason }) => [end, status, reason]),
+      [at(50), at(60)].map((end) => [formatInstant(end), 'missing', 'gap']),
+      text.slice(0, 300),
+    );
+    const placed = (sql: string) => placedSql({ text: sql }, { namespace });
+    const read = async (sql: string) => (await analyst.query<Cells>(placed(sql))).rows;
+    const span = `> '${formatInstant(at(31))}' AND at <= '${formatInstant(at(60))}'`;
+    t.match(await read(`SELECT at FROM v_mark WHERE listing = 'binance:SILENT' AND at ${span}`), { length: 1 });
+    for (const { at: end, gap_cause } of silent)
+      t.same(
+        await read(
+          `SELECT cause FROM v_gaps WHERE listing = 'binance:SILENT' AND layer = 'mark' AND from_at < '${end}' AND to_at >= '${end}'`,
+        ),
+        [{ cause: gap_cause }],
+        end,
+      );
+  },
+);
+
 t.test('funding of a year', async (t) => {
   await write([
     store('AMOUNTS', 'funding', at(59), {
