@@ -37,11 +37,11 @@ const LIST = `select ${ENTRY} from api_keys k
   order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, key_id
   limit 500`;
 
-/** Keys and their events are kept for ever: whoever makes and revokes them without end fills the database. */
+/** Keys and their events are kept for ever: whoever makes and revokes them without end fills the database. Those of a clock set back since are of no day (D-1172). */
 const MOST_A_DAY = 500;
 const COUNT = `select
   count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as held,
-  count(*) filter (where created_at > now() - interval '1 day')::int as lately
+  count(*) filter (where created_at > now() - interval '1 day' and created_at < now() + interval '1 minute')::int as lately
   from api_keys where account_id = $1 and kind = 'account'`;
 
 const CREATE = `

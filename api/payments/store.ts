@@ -112,6 +112,10 @@ const TIDY = [
   // A lease that ends further in the future was taken before the clock was set back: its process renews it, unless the process has ended.
   `update payments set lease_until = ${LEASE}
     where state in ('presented', 'verified', 'settling') and lease_until > now() + interval '${2 * LEASE_S} seconds'`,
+  // Failures and blocks of that time are of this moment: they count, and last, as long as they were meant to.
+  `update payments set ended_at = now() where state = 'failed' and ended_at > now() + interval '1 minute'`,
+  `update blocked_payers set blocked_at = now(), blocked_until = now() + (blocked_until - blocked_at)
+    where blocked_at > now() + interval '1 minute'`,
   `delete from payments p where ${IS_GONE}`,
   `update payments set state = 'unknown' where state = 'settling' and lease_until <= now()`,
   `delete from payments where state = 'settled' and valid_before < now() - interval '${KEPT}'`,

@@ -82,11 +82,11 @@ const AUDIT = `
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
 /**
  * Events of an account are kept for ever, and versions of its rules for 30 days: without a bound, changes without end fill the database. What strangers
- * try at its sign-in is no doing of the owner.
+ * try at its sign-in is no doing of the owner. An instant to come is of before the clock was set back (D-1172).
  */
 const MOST_EVENTS_A_DAY = 2_000;
 const IS_BUSY = `
-  select at > now() - interval '1 day' as busy from account_events
+  select at > now() - interval '1 day' and at < now() + interval '1 minute' as busy from account_events
   where account_id = $1 and action <> 'sign_in_failed' order by event_id desc offset ${MOST_EVENTS_A_DAY - 1} limit 1`;
 const COUNT = `select count(*)::integer as count from rules where account_id = $1 and rule_id <> $2`;
 /** A closing that is under way is waited for, and nothing is made of a closed account. */

@@ -70,10 +70,16 @@ t.test('an account that makes and revokes keys without end fills neither the dat
     statusCode: 403,
     body: /at most 500 keys in 24 hours/,
   });
-  await pool.query(
-    "update api_keys set created_at = now() - interval '25 hours' where account_id = $1 and name = 'old'",
-    [accountId],
-  );
+  const move = (interval: string) =>
+    pool.query("update api_keys set created_at = now() + $2::interval where account_id = $1 and name = 'old'", [
+      accountId,
+      interval,
+    ]);
+  await move('40 days');
+  const made = await make();
+  t.equal(made.statusCode, 201, 'the clock of the database was set back since (D-1172)');
+  await pool.query('update api_keys set revoked_at = now() where key_id = $1', [made.json().key_id]);
+  await move('-25 hours');
   t.equal((await make()).statusCode, 201, 'a day later');
   const { items } = (await one.get('/api/keys')).json() as { items: { state: string }[] };
   t.equal(items.length, 500);

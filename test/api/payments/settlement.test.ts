@@ -222,6 +222,53 @@ t.test('a clock of the database that is set back holds up no payment of a proces
   );
 });
 
+t.test(
+  'a clock of the database that is set back blocks no payer for as long as the step was (P-05, D-1172)',
+  async (t) => {
+    const pool = await freshPool(t);
+    const store = openPaymentStore(pool);
+    const isBlocked = async (): Promise<boolean> => (await store.read({ payer: PAYER, nonce: HASH })).isBlocked;
+    const fail = async (nonce: string): Promise<void> => {
+      await pool.query(
+        `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until)
+       values ($1, $2, 'settling', $3, 'eip155:1', $1, 5000, 'screen', '{}', '{}', now(), now())`,
+        [PAYER, `0x${nonce.repeat(64)}`, `rcp_${nonce}`],
+      );
+      await store.fail(`rcp_${nonce}`, { reason: 'insufficient_funds', payersFault: true });
+    };
+    for (const nonce of ['1', '2', '3']) await fail(nonce);
+    const stepBack = async (days: number): Promise<void> => {
+      await pool.query('update payments set ended_at = ended_at + make_interval(days => $1)', [days]);
+      await pool.query(
+        'update blocked_payers set blocked_at = blocked_at + make_interval(days => $1), blocked_until = blocked_until + make_interval(days => $1)',
+        [days],
+      );
+    };
+    await stepBack(40);
+    await store.tidy();
+    const read = async (text: string): Promise<unknown> => (await pool.query(text)).rows;
+    t.equal(await isBlocked(), true);
+    t.same(
+      await read(
+        "select blocked_until - blocked_at = interval '1 day' and blocked_at <= now() as is_for_a_day from blocked_payers",
+      ),
+      [{ is_for_a_day: true }],
+      'its block lasts as long as it was meant to, from now on',
+    );
+    t.same(
+      await read('select count(*)::int as left from payments where ended_at > now()'),
+      [{ left: 0 }],
+      'its failures count for a day from now on',
+    );
+    // What an operator blocks for longer is as it was.
+    await pool.query("update blocked_payers set blocked_at = now(), blocked_until = now() + interval '90 days'");
+    await store.tidy();
+    t.same(await read("select blocked_until > now() + interval '89 days' as is_kept from blocked_payers"), [
+      { is_kept: true },
+    ]);
+  },
+);
+
 /** A payment that another process answers, and whose lease that process could not renew while the database was away. */
 const openLapsed = async (t: Teardown) => {
   const pool = await freshPool(t);

@@ -87,7 +87,14 @@ t.test(
 
     await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_b', expiresAt: null }, 'test');
     await fill('acc_b', 2_500, { ago: '25 hours' });
-    const other = { accountId: 'acc_b', actor: 'account acc_b' };
-    await createRule(pool, { ...DRAFT, units: 'published', enabled: true, shared: false }, other);
+    // The clock of the database was set back since (D-1172).
+    await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_c', expiresAt: null }, 'test');
+    await fill('acc_c', 2_500, { ago: '-40 days' });
+    for (const accountId of ['acc_b', 'acc_c'])
+      await createRule(
+        pool,
+        { ...DRAFT, units: 'published', enabled: true, shared: false },
+        { accountId, actor: `account ${accountId}` },
+      );
   },
 );
