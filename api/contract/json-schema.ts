@@ -13,7 +13,7 @@ export type Shape = {
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly patternProperties?: Readonly<Record<string, Shape>>;
-  readonly propertyNames?: Shape;
+  readonly propertyNames?: { readonly type: 'string'; readonly enum: readonly string[] };
   readonly additionalProperties?: boolean | Shape;
   readonly required?: readonly string[] | undefined;
   readonly examples?: readonly unknown[];

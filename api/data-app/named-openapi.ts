@@ -20,11 +20,14 @@ const REF = '#/components/schemas/';
 const dropDescriptions = ({ description: _, ...shape }: Shape): Shape => withParts(shape, dropDescriptions);
 const identifyShape = (shape: Shape): string => JSON.stringify(dropDescriptions(shape));
 
-/** Lists and maps are not named in a path. */
+type Maps = { readonly patternProperties?: Shape['patternProperties'] | undefined };
+const findValues = ({ patternProperties = {} }: Maps): Shape | undefined => Object.values(patternProperties)[0];
+
+/** Lists and maps are not named in a path, but for maps that list their names. */
 const unwrapShape = (shape: Shape): Shape => {
-  const { items, patternProperties, properties } = shape;
+  const { items, properties, propertyNames } = shape;
   if (items !== undefined) return unwrapShape(items);
-  const [values] = properties === undefined ? Object.values(patternProperties ?? {}) : [];
+  const values = properties === undefined && propertyNames === undefined ? findValues(shape) : undefined;
   return values === undefined ? shape : unwrapShape(values);
 };
 
@@ -87,16 +90,23 @@ const printLargeIntegers = ({ anyOf, ...shape }: Shape): Shape => ({
   ...(shape.type === 'integer' ? { format: 'int64' } : {}),
 });
 
+/** A map that lists its names is an object with these members. */
+const printValues = (values: Shape, names: readonly string[] | undefined): Shape =>
+  names === undefined
+    ? { additionalProperties: values }
+    : { properties: Object.fromEntries(names.map((name) => [name, values])), additionalProperties: false };
+
 /**
  * A shape as generators of clients read it. They type the values of a map by `additionalProperties` and ignore a pattern that every name
- * matches; those for Go and Rust read a number without a format as 32 bits, and those for Rust, Java and C# an integer.
+ * matches; those for Go and Rust read a number without a format as 32 bits, and those for Rust, Java and C# an integer. The clients of OpenAPI
+ * Generator for Java do not compile if a map without members is one of several forms.
  */
 const printShape = (shape: Shape, name?: string): Shape => {
-  const { patternProperties, ...printed } = withParts(shape, printShape);
-  const [values] = Object.values(patternProperties ?? {});
+  const { patternProperties, propertyNames, ...printed } = withParts(shape, printShape);
+  const values = findValues({ patternProperties });
   return {
     ...(name !== undefined && LARGE.has(name) ? printLargeIntegers(printed) : printed),
-    ...(values === undefined ? {} : { additionalProperties: values }),
+    ...(values === undefined ? {} : printValues(values, propertyNames?.enum)),
     ...(printed.type === 'number' ? { format: 'double' } : {}),
   };
 };

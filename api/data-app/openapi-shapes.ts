@@ -22,7 +22,9 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   Selection: '<snapshots.where.1',
   Codes: '<snapshots.where.1.base',
   Freshness: '<snapshots.freshness',
+  FreshnessByLayer: '<snapshots.freshness.1',
   QueryInput: '<screen.query',
+  QueryObject: '<screen.query_object',
   ArchiveFormat: '<archive_file.format',
   // Parts of answers.
   Page: 'instruments.page',

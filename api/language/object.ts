@@ -9,6 +9,8 @@ import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.
 import { type AsOf, makeBroken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
 const CLAUSES = ['condition', 'timeframe', 'as_of', 'where', 'select', 'order_by'] as const;
+/** All that it may have. */
+export const OBJECT_MEMBERS = ['dql', ...CLAUSES] as const;
 
 class QueryReader {
   readonly #shape: ObjectShape;

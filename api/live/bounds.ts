@@ -20,7 +20,7 @@ export const Freshness = Type.Union(
       '60s',
     ),
     Type.Record(Type.String(), Type.String({ pattern: DURATION_FORM }), {
-      propertyNames: { type: 'string', pattern: `^(${LAYER_NAMES.join('|')})$` },
+      propertyNames: { type: 'string', enum: LAYER_NAMES },
       description: 'Freshness bounds by layer, such as `{"funding": "600s"}`.',
     }),
   ],

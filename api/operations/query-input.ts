@@ -7,10 +7,11 @@ import { WHERE_CODES } from '../contract/parameters.ts';
 import { describeValue } from '../contract/sent-text.ts';
 import type { QueryInput } from '../language/compile.ts';
 import { LIMITS, VERSION } from '../language/limits.ts';
+import { OBJECT_MEMBERS } from '../language/object.ts';
 
 const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
-  description:
-    'Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`.',
+  propertyNames: { type: 'string', enum: OBJECT_MEMBERS },
+  description: `Machine form \`{${OBJECT_MEMBERS.join(', ')}}\`. Send either \`query\` or \`query_object\`.`,
 });
 
 /** Members of a body that hold a query. */

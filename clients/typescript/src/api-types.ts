@@ -224,7 +224,7 @@ export type DqlParseAnswer = {
 export type DqlParseRequest = {
   readonly query?: QueryInput;
   /** Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`. */
-  readonly query_object?: { readonly [name: string]: unknown };
+  readonly query_object?: QueryObject;
   /** Version of the language: "1". */
   readonly dql?: unknown;
   /** Use of the query. Only `screen` exists. */
@@ -269,7 +269,7 @@ export type ScreenAnswer = {
 export type ScreenRequest = {
   readonly query?: QueryInput;
   /** Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`. */
-  readonly query_object?: { readonly [name: string]: unknown };
+  readonly query_object?: QueryObject;
   /** Version of the language: "1". */
   readonly dql?: unknown;
   /** Use of the query. Only `screen` exists. */
@@ -714,9 +714,31 @@ export type Selection = {
 
 export type Codes = string | readonly string[];
 
-export type Freshness = string | { readonly [name: string]: string };
+export type Freshness = string | FreshnessByLayer;
 
-export type QueryInput = string | { readonly [name: string]: unknown };
+export type FreshnessByLayer = {
+  readonly ticker?: string;
+  readonly mark?: string;
+  readonly funding?: string;
+  readonly oi?: string;
+  readonly open_interest?: string;
+  readonly book?: string;
+  readonly stats?: string;
+  readonly venue_depth?: string;
+  readonly book_bands?: string;
+};
+
+export type QueryInput = string | QueryObject;
+
+export type QueryObject = {
+  readonly dql?: unknown;
+  readonly condition?: unknown;
+  readonly timeframe?: unknown;
+  readonly as_of?: unknown;
+  readonly where?: unknown;
+  readonly select?: unknown;
+  readonly order_by?: unknown;
+};
 
 export type ArchiveFormat = 'parquet' | 'csv' | 'jsonl';
 

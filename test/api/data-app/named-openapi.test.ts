@@ -36,8 +36,9 @@ const widened = (value: unknown): unknown => {
 const served = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(served);
   if (!isJsonObject(value)) return value;
-  const { patternProperties, ...rest } = value;
+  const { patternProperties, propertyNames, ...rest } = value;
   const [values] = Object.values((patternProperties ?? {}) as object);
+  const names = (propertyNames as { readonly enum?: readonly string[] } | undefined)?.enum;
   const parts = Object.fromEntries(
     Object.entries(rest).map(([name, part]) => {
       if (name === 'example') return [name, part];
@@ -46,7 +47,8 @@ const served = (value: unknown): unknown => {
   );
   return {
     ...parts,
-    ...(values === undefined ? {} : { additionalProperties: served(values) }),
+    ...(names === undefined ? {} : { properties: Object.fromEntries(names.map((name) => [name, served(values)])) }),
+    ...(values === undefined ? {} : { additionalProperties: names === undefined ? served(values) : false }),
     ...(value['type'] === 'number' ? { format: 'double' } : {}),
   };
 };
@@ -69,6 +71,16 @@ t.test('makers of clients read the values of a map without a pattern, and a numb
   const numbers = havingMember(NAMED, 'type').filter(({ type }) => type === 'number');
   t.ok(numbers.length > 0);
   for (const number of numbers) t.equal(number['format'], 'double', 'for Go and Rust a number alone has 32 bits');
+  t.end();
+});
+
+t.test('no alternative of a union is a map: clients that OpenAPI Generator makes for Java would not compile', (t) => {
+  const unions = [...havingMember(NAMED, 'anyOf'), ...havingMember(NAMED, 'oneOf')];
+  const alternatives = unions.flatMap(({ anyOf, oneOf }) => (anyOf ?? oneOf) as readonly { readonly $ref?: string }[]);
+  const shapes = alternatives.map((one) => (one.$ref === undefined ? one : SCHEMAS[toName(one.$ref)]));
+  const objects = (shapes as readonly { readonly type?: string }[]).filter(({ type }) => type === 'object');
+  t.ok(objects.length > 10, `${objects.length} objects among ${alternatives.length} alternatives`);
+  for (const object of objects) t.match(object, { properties: Object }, 'it states its members');
   t.end();
 });
 

@@ -46,16 +46,16 @@ AnchorStatus = Literal['pending', 'submitted', 'confirmed', 'failed']
 Codes = Union[str, list[str]]
 
 
-Freshness = Union[str, dict[str, str]]
-
-
-QueryInput = Union[str, dict[str, Any]]
-
-
 ArchiveFormat = Literal['parquet', 'csv', 'jsonl']
 
 
 Where = Union[str, "Selection"]
+
+
+Freshness = Union[str, "FreshnessByLayer"]
+
+
+QueryInput = Union[str, "QueryObject"]
 
 
 class ErrorBody(TypedDict):
@@ -246,7 +246,7 @@ class DqlParseAnswer(TypedDict):
 
 class DqlParseRequest(TypedDict):
     query: NotRequired[QueryInput]
-    query_object: NotRequired[dict[str, Any]]
+    query_object: NotRequired[QueryObject]
     """Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`."""
     dql: NotRequired[Any]
     """Version of the language: "1"."""
@@ -291,7 +291,7 @@ class ScreenAnswer(TypedDict):
 
 class ScreenRequest(TypedDict):
     query: NotRequired[QueryInput]
-    query_object: NotRequired[dict[str, Any]]
+    query_object: NotRequired[QueryObject]
     """Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`."""
     dql: NotRequired[Any]
     """Version of the language: "1"."""
@@ -671,6 +671,28 @@ class Selection(TypedDict):
     """Codes of quote currencies."""
     symbol: NotRequired[Codes]
     """Symbols at the venue, byte for byte."""
+
+
+class FreshnessByLayer(TypedDict):
+    ticker: NotRequired[str]
+    mark: NotRequired[str]
+    funding: NotRequired[str]
+    oi: NotRequired[str]
+    open_interest: NotRequired[str]
+    book: NotRequired[str]
+    stats: NotRequired[str]
+    venue_depth: NotRequired[str]
+    book_bands: NotRequired[str]
+
+
+class QueryObject(TypedDict):
+    dql: NotRequired[Any]
+    condition: NotRequired[Any]
+    timeframe: NotRequired[Any]
+    as_of: NotRequired[Any]
+    where: NotRequired[Any]
+    select: NotRequired[Any]
+    order_by: NotRequired[Any]
 
 
 class Page(TypedDict):
