@@ -58,12 +58,16 @@ type ClientFault = { readonly code: ClientCode; readonly message: string; readon
 
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
-/** `Retry-After` in seconds, from a number or a date; a date begins with the name of a day (`-5`, too, is one to `Date.parse`). */
+/**
+ * `Retry-After` in seconds, from a number or a date; a date begins with the name of a day (`-5`, too, is one to `Date.parse`). The form without a zone
+ * is in UTC (RFC 9110, section 5.6.7).
+ */
 const readRetryAfter = (headers: Headers): number | null => {
   const text = headers.get('retry-after');
   if (text === null) return null;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  const at = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!/^[A-Z][a-z]{2}/.test(text)) return null;
+  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1_000);
 };
 

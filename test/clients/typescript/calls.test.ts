@@ -199,8 +199,20 @@ t.test('a wait that is requested is a number of seconds or a date, and as long a
     return (await catchError(createClient({ baseUrl: edge.url, key: null, retries: 0 }).venues())).retryAfter;
   };
   t.equal(await read('1.5'), 1.5);
-  const dated = (await read(new Date(Date.now() + 60_000).toUTCString())) ?? 0;
-  t.ok(dated > 50 && dated <= 60, String(dated));
+  const { TZ = 'UTC' } = process.env;
+  t.teardown(() => {
+    process.env['TZ'] = TZ;
+  });
+  for (const zone of ['Pacific/Chatham', 'America/Santiago', 'UTC']) {
+    process.env['TZ'] = zone;
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const [, name, day, month, year, time] = /^(\w+), (\d+) (\w+) (\d+) (\S+)/.exec(date) ?? [];
+    // The form of today, and the one without a zone, which is in UTC (RFC 9110, section 5.6.7).
+    for (const text of [date, `${name} ${month} ${day} ${time} ${year}`]) {
+      const seconds = (await read(text)) ?? 0;
+      t.ok(seconds > 50 && seconds <= 60, `${zone} ${text}: ${seconds}`);
+    }
+  }
   for (const text of ['-5', '1/2', '2026-11-27', 'soon']) t.equal(await read(text), null, text);
 });
 
