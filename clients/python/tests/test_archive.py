@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import polars
 import pytest
@@ -39,6 +41,36 @@ def test_list_and_cost(client: perp.Client) -> None:
     told = client.archive.cost(priced)
     assert (told.usdc, told.not_included, told.not_sold) == (Decimal("0.15"), 1, 1)
     assert client.archive.list("base = BTC").to_pandas()["rows"].sum() == sum(file["rows"] for file in client.archive.list())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2028-02-29",
+        date(2028, 2, 29),
+        datetime(2028, 3, 1, 13, 59, tzinfo=timezone(timedelta(hours=14))),
+        "2028-03-01T13:59:59.999999+14:00",
+        "2028-02-28T12:00-12:00",
+        "2028-02-29T23:59:59Z",
+    ],
+)
+def test_a_day_is_that_of_utc(server: FakeServer, fake: perp.Client, given: Any) -> None:
+    for _ in range(2):
+        server.then_refuse(404, "NOT_FOUND")
+    with pytest.raises(perp.ApiError):
+        list(fake.archive.list(start=given, end=given))
+    with pytest.raises(perp.ApiError):
+        fake.anchor(given)
+    listed, anchored = [path for _, path, _, _ in server.seen]
+    assert "from=2028-02-29&to=2028-02-29&" in listed and anchored == "/v2/anchors/2028-02-29"
+
+
+def test_what_is_no_day_is_for_the_service_to_refuse(server: FakeServer, fake: perp.Client) -> None:
+    for day in ("2028-02-29T12:00", "2028-02-29 and more", "20280229"):
+        server.then_refuse(400, "DQL_JSON_SCHEMA")
+        with pytest.raises(perp.ApiError):
+            fake.anchor(day)
+        assert server.seen[-1][1] == f"/v2/anchors/{quote(day)}".replace(":", "%3A")
 
 
 def test_no_list_names_a_place_outside_the_folder(tmp_path: Path) -> None:

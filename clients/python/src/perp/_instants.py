@@ -37,6 +37,13 @@ def format_instant(value: Instant) -> str:
     raise ValueError(f"{value!r} is not an instant: write '2026-01-15T12:00:00Z', a date, or a datetime with a time zone")
 
 
+def format_day(value: Instant) -> str:
+    """The UTC day of an instant, whatever its zone; what is no instant with a zone stays as it is, for the service to read."""
+    if isinstance(value, str) and not ("T" in value and _ASKED.fullmatch(value)):
+        return value
+    return from_micros(to_micros(value))[:10]
+
+
 def to_micros(value: Instant) -> int:
     """Microseconds since 1970."""
     return _micros_of(format_instant(value))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from .. import types as shapes
 from .._asked import ArchiveLayer, Where, where_text
 from .._errors import ApiError, ConnectionFailed, Mismatch
-from .._instants import Instant, format_instant
+from .._instants import Instant, format_day
 from .._progress import Bar, open_bar
 from .._retry import RETRIED, pause_before
 from .http import LONGEST_WAIT_S, AsyncHttp, Reply, log
@@ -176,7 +176,7 @@ async def _each(files: Files) -> AsyncIterator[shapes.ArchiveFile]:
 
 
 def _day(value: Instant | None) -> str | None:
-    return None if value is None else format_instant(value)[:10]
+    return None if value is None else format_day(value)
 
 
 def _hash_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from .. import dql
 from .._answers import Account, AgentState, AnchorDay, Books, Catalogue, Check, Proof, Receipt, Snapshots, Venues
 from .._asked import Freshness, Layer, StreamLayer, Where, instants_of, layer_names, query_body, where_text, window_of
-from .._instants import Duration, Instant, format_duration, format_instant, from_micros, seconds_of
+from .._instants import Duration, Instant, format_day, format_duration, format_instant, from_micros, seconds_of
 from .._payment import Payer
 from ..types import Interval, PriceType, Timeframe, Units
 from .archive import Archive
@@ -353,7 +353,7 @@ class Client:
 
     def anchor(self, day: Instant) -> AnchorDay:
         """Root and partitions of a closed day. No key needed."""
-        reply = self._http.get(f"/v2/anchors/{format_instant(day)[:10]}")
+        reply = self._http.get(f"/v2/anchors/{quote(format_day(day), safe='')}")
         return AnchorDay("anchor", reply.content, reply.headers)
 
     def proof(
