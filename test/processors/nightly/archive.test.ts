@@ -47,12 +47,13 @@ t.test('instruments rank by the mean of the midnights that have a figure, ties b
 
 const { pool, folder, store, write, makeContext } = await openNightlyStores(t, { readers: 1 });
 
-const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
+const markRow = (symbol: string, window: number, { late = false, srcOffset = window, recordedAt = 0 } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
+  const recorded_at = recordedAt || at + (late ? 500 : 1) * SECOND;
   return makeReadingRow(
     { venue: 'binance', symbol, layer: 'mark' },
     { from: at - 10 * SECOND, at, srcOffset, late },
-    markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at: at + (late ? 500 : 1) * SECOND }),
+    markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at }),
   );
 };
 let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
@@ -262,6 +263,22 @@ t.test('the files of a day are written again up to its sixth day (AR-03)', async
   await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 79 })]);
   t.match(await archive.run(addDays(DAY, 6), context), '0 sets of earlier days written again');
   t.match(await archive.run(addDays(DAY, 5), context), '1 sets of earlier days written again');
+});
+
+t.test('a run that is days late writes no row that was recorded after the day had closed (AN-02)', async (t) => {
+  const closing = findDayStart(addDays(DAY, 7)) * 1_000;
+  const before = await current(DAY);
+  await write(['BTCUSDT', 'LATEUSDT'].map((symbol) => markRow(symbol, 4, { late: true, recordedAt: closing })));
+  nowMs = findDayStart(addDays(DAY, 9));
+  for (const back of [0, 1])
+    t.equal(
+      await archive.run(addDays(DAY, back), context),
+      '0 sets of 0 rows; 0 sets of earlier days written again',
+      'the day of its own run, and of the next day’s',
+    );
+  t.same(await current(DAY), before, 'neither the file of a listing with rows of then, nor one of a listing without');
+  await write([markRow('BTCUSDT', 5, { late: true, recordedAt: closing - 1 })]);
+  t.match(await archive.run(DAY, context), '1 sets of');
 });
 
 t.test('a key that leads out of the store is refused', async (t) => {

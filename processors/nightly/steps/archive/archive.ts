@@ -3,7 +3,7 @@ import { countLeafRows } from '../../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
 import { formatInstantMicros, MS_PER_DAY } from '../../../../schemas/instants.ts';
 import type { Micros } from '../../../../schemas/records.ts';
-import { addDays, type Day } from '../../day.ts';
+import { addDays, CLOSES_AFTER_MS, type Day, findDayStart } from '../../day.ts';
 import { refuseUnsealed } from '../../history-watermark.ts';
 import type { NightlyContext, Step } from '../../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
@@ -34,11 +34,12 @@ type Written = { sets: number; rows: number };
 /** Writes a day's new files: sets whose number of rows has changed since the last write. */
 const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> => {
   const target = makeArchiveTarget(context);
-  const now: Micros = context.nowMs() * 1_000;
+  // A run may be late by days.
+  const closedAt: Micros = Math.min(context.nowMs(), findDayStart(day) + CLOSES_AFTER_MS) * 1_000;
   const tiers = await fixTiers(context.database, day);
   context.reached?.('tiers-fixed');
   const isClosing = (await readClosing(context.database, day)) !== null;
-  const instruments = await readInstruments(target, day, formatInstantMicros(now));
+  const instruments = await readInstruments(target, day, formatInstantMicros(closedAt));
   const known = new Map(
     (await readSets(context.database, day)).map((set) => [`${set.layer}|${set.venue}:${set.venueSymbol}`, set]),
   );
@@ -49,10 +50,10 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
     for (const listing of await readDayListings(target, table, { day, instruments })) {
       context.signal?.throwIfAborted();
       const held = known.get(`${table.layer}|${listing.id}`);
-      const question = { table, listing: listing.id, day, closedAt: now };
+      const question = { table, listing: listing.id, day, closedAt };
       if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
       const tier = findTier(tiers, listing.instrument);
-      const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
+      const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves: null });
       if (set === null) continue;
       context.signal?.throwIfAborted();
       await recordSet(context.database, set);

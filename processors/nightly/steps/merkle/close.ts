@@ -2,12 +2,12 @@
 import { rm } from 'node:fs/promises';
 import { toTreeKey } from '../../../../schemas/anchor-chain.ts';
 import { ANCHORED_TABLES, type AnchoredTable, formatPartitionLeaf } from '../../../../schemas/anchored.ts';
-import { formatInstantMicros, MS_PER_DAY } from '../../../../schemas/instants.ts';
+import { formatInstantMicros } from '../../../../schemas/instants.ts';
 import { hashLeaf } from '../../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../../schemas/records.ts';
 import { SEALS_AFTER } from '../../../../schemas/windows.ts';
-import { type Day, findDayStart } from '../../day.ts';
+import { CLOSES_AFTER_MS, type Day, findDayStart } from '../../day.ts';
 import { describeReach } from '../../history-watermark.ts';
 import { reportIncident } from '../../incidents.ts';
 import type { NightlyContext, Step } from '../../step.ts';
@@ -19,7 +19,6 @@ import { writeSet } from '../archive/write-set.ts';
 import { fixClosing, hasRoot, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
 import { type FinishedTree, openTreeFile } from './tree-file.ts';
 
-const DUE_MS = 7 * MS_PER_DAY;
 /** Cold classes in the order of leaves (AN-07). */
 const CLASSES = ['core', 'top100', 'other'];
 
@@ -39,7 +38,7 @@ type Closing = {
 /** The closing instant: that of an earlier run, else D+7; for an early run by hand the newest whole millisecond before history W. */
 const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
   const reached = await historyWatermark();
-  const regular = (findDayStart(day) + DUE_MS) * 1_000;
+  const regular = (findDayStart(day) + CLOSES_AFTER_MS) * 1_000;
   const chosen = early === true ? Math.min(regular, Math.floor(reached.at / 1_000) * 1_000) : regular;
   const closedAt = (await readClosing(database, day)) ?? chosen;
   if (reached.at < closedAt) throw new Error(describeReach(reached, formatInstantMicros(closedAt)));
@@ -129,7 +128,7 @@ const reportLost = async (day: Day, context: NightlyContext): Promise<void> => {
 export const close: Step = {
   name: 'close',
   summary: 'trees and root of the day, final files',
-  dueMs: DUE_MS,
+  dueMs: CLOSES_AFTER_MS,
   lock: ARCHIVE_LOCK,
   onlyWhenDue: true,
   run: async (day, context) => {
