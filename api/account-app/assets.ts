@@ -79,9 +79,11 @@ const bundled = new Map<string, Bundled>();
 
 const bundleOnce = (scripts: AssetFiles, styles: AssetFiles): Bundled => {
   const files = JSON.stringify([scripts, styles]);
-  const made = bundled.get(files) ?? { js: bundleFiles(scripts, 'js'), css: bundleFiles(styles, 'css') };
+  const known = bundled.get(files);
+  if (known !== undefined) return known;
+  const made = { js: bundleFiles(scripts, 'js'), css: bundleFiles(styles, 'css') };
   // The bundler keeps a process of 70 MB for later calls; no other call runs during a synchronous function.
-  if (!bundled.has(files)) void stopEsbuild();
+  void stopEsbuild();
   bundled.set(files, made);
   return made;
 };

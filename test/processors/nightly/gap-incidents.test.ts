@@ -215,7 +215,7 @@ t.test('a look that fails leaves nothing, and the next one finds it', async (t) 
 t.test('presence counts windows with and without a reading, once the day is sealed', async (t) => {
   await t.rejects(
     presence.run('2026-01-15', contextAt(3_600)),
-    /not the end of 2026-01-15 with its last window; VENUES names/,
+    /not the end of 2026-01-15 with its last window; VENUES names the venues that are waited for$/,
   );
   const after = 12 * 3_600;
   // One window ends with the day before, two with this one.

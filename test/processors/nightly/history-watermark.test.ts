@@ -63,7 +63,7 @@ t.test('a day that is held up says by which task, and which setting decides that
   await publish([{ task: 'nowhere/3', kind: 'task', watermark: 900 }]);
   await t.rejects(
     refuseUnsealed('2026-01-15', { historyWatermark: () => read(null) }),
-    /^stored history of nowhere\/3 has reached 1970-01-01T00:00:00.000000Z, not the end of 2026-01-15 with its last window; VENUES names/,
+    /^stored history of nowhere\/3 has reached 1970-01-01T00:00:00.000000Z, not the end of 2026-01-15 with its last window; VENUES names the venues that are waited for$/,
   );
   t.same(await read(['binance', 'okx']), { at: 500, of: 'okx/0' }, 'with the setting it is passed over');
 });
