@@ -1,5 +1,6 @@
 // The computations of the functions over periods, each over one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
 import { countLeading } from '../../schemas/binary-search.ts';
+import { computeEmas, computeWilderAverages, computeWilderPair } from './smoothing.ts';
 import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
@@ -25,14 +26,6 @@ export type Rule = { readonly window: (n: number) => number; readonly weight?: n
 const computeMean = (values: ArrayLike<number>, from: number, n: number): number =>
   computeSum(values, from, from + n) / n;
 
-/** Mean of the oldest n of the 4n values, then 3n steps. */
-const computeEma = ({ values, from, length }: Window, n: number): number => {
-  const a = 2 / (n + 1);
-  let e = computeMean(values, from, n);
-  for (let i = from + n; i < from + length; i++) e = a * (values[i] as number) + (1 - a) * e;
-  return e;
-};
-
 /** Gains and losses from each element to the next. */
 const computeMoves = (values: Float64Array): readonly [up: Float64Array, down: Float64Array] => {
   const moves = Math.max(0, values.length - 1);
@@ -45,19 +38,15 @@ const computeMoves = (values: Float64Array): readonly [up: Float64Array, down: F
   return [up, down];
 };
 
-/** Wilder's smoothing of 4n gains and losses: means of the oldest n, then 3n steps. Both in one loop: neither division waits for the other. */
-const slideRsi: Slide = (values, window, { n, count }) => {
-  const [ups, downs] = computeMoves(values);
-  const out = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    let [up, down] = [computeMean(ups, i, n), computeMean(downs, i, n)];
-    for (let j = i + n; j < i + window - 1; j++) {
-      up = (up * (n - 1) + (ups[j] as number)) / n;
-      down = (down * (n - 1) + (downs[j] as number)) / n;
-    }
-    out[i] = down === 0 ? (up > 0 ? 100 : 50) : 100 - 100 / (1 + up / down);
-  }
-  return out;
+const slideEma: Slide = (values, _window, windows) => computeEmas(values, windows);
+
+/** Wilder's smoothing of 4n gains and losses. */
+const slideRsi: Slide = (values, _window, windows) => {
+  const [ups, downs] = computeWilderPair(computeMoves(values), windows);
+  return ups.map((up, i) => {
+    const down = downs[i] as number;
+    return down === 0 ? (up > 0 ? 100 : 50) : 100 - 100 / (1 + up / down);
+  });
 };
 
 /** Averages of 4n true ranges of 4n + 1 candles, `count` of them, smoothed as `rsi` does. */
@@ -70,13 +59,7 @@ export const computeAtrs = (
     const [h, l, before] = [high[i + 1] as number, low[i + 1] as number, close[i] as number];
     ranges[i] = Math.max(h - l, Math.abs(h - before), Math.abs(l - before));
   }
-  const out = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    let average = computeMean(ranges, i, n);
-    for (let j = i + n; j < i + 4 * n; j++) average = (average * (n - 1) + (ranges[j] as number)) / n;
-    out[i] = average;
-  }
-  return out;
+  return computeWilderAverages(ranges, { n, count });
 };
 
 /** Population form, two passes. */
@@ -156,7 +139,7 @@ const findNewest = ({ values, from, length }: Window): number => values[from + l
 export const RULES = {
   prev: { window: addOne, compute: ({ values, from }) => values[from] as number },
   sma: { window: keepCount, compute: ({ values, from, length }) => computeMean(values, from, length) },
-  ema: { window: (n) => 4 * n, compute: (window, { n }) => computeEma(window, n) },
+  ema: { window: (n) => 4 * n, slide: slideEma },
   rsi: { window: (n) => 4 * n + 1, weight: 3, slide: slideRsi },
   stdev: { window: keepCount, weight: 3, compute: computeStdev },
   highest: { window: keepCount, compute: (window) => findExtreme(window, Math.max) },

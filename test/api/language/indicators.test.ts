@@ -105,6 +105,32 @@ t.test('an index of only gains is 100, of only losses 0, of neither 50', async (
   t.equal(worth('ema(close, 3)', { close: ramp(12, (i) => i) }), 10, 'a straight line lags by (n - 1) / 2');
 });
 
+/** Figures without a pattern, the same in every run. */
+const walk = (length: number, seed: number): Numbers =>
+  ramp(length, (i) => 100 + 7 * Math.sin(seed + i * 1.3) + ((i * 7919 + seed * 31) % 101) / 9);
+
+t.test('windows that are computed together have the value of each alone, to the last bit (DQL-28)', async (t) => {
+  const columns = { high: walk(180, 3), low: walk(180, 5), close: walk(180, 1) };
+  const calls = (n: number): string[] => [
+    ...['sma', 'ema', 'rsi', 'stdev', 'highest', 'lowest', 'change', 'roc', 'rolling_sum', 'percentile_rank'].map(
+      (name) => `${name}(close, ${n})`,
+    ),
+    ...[`atr(${n})`, `percentile(close, ${n}, 37)`],
+  ];
+  for (const text of [1, 2, 5, 14, 30].flatMap(calls)) {
+    const alone = ramp(9, (i) => {
+      const cut = Object.entries(columns).map(([name, all]) => [name, all.slice(0, all.length - 8 + i)]);
+      return Number(worth(text, Object.fromEntries(cut)));
+    });
+    const counts = Array.from({ length: 9 }, (_, i) => i + 1);
+    t.same(
+      counts.map((count) => worth(`rolling_sum(${text}, ${count})`, columns)),
+      counts.map((count) => worth(`rolling_sum(close, ${count})`, { close: alone })),
+      text,
+    );
+  }
+});
+
 t.test('percentiles by nearest rank and linear', async (t) => {
   type Case = { values: Numbers | { range: [number, number] }; p: number; nearest_rank: number; linear: number };
   for (const { values, p, nearest_rank, linear } of vectors<{ cases: Case[] }>('percentile').cases) {
