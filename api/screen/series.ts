@@ -141,8 +141,20 @@ const combineSeries = ({ op, left, right }: ArithNode, count: number, read: Read
 const listReasonsOver = ({ reasons }: Elements, window: number, count: number): Uint8Array | null => {
   if (reasons?.some((reason) => reason !== 0) !== true) return null;
   const over = new Uint8Array(count);
+  /** How many elements of the window have each reason. */
+  const held = new Uint32Array(REASONS.length);
+  const note = (i: number, by: 1 | -1): void => {
+    const reason = reasons[i] as number;
+    held[reason] = (held[reason] as number) + by;
+  };
+  for (let i = 0; i < window - 1; i++) note(i, 1);
   for (let i = 0; i < count; i++) {
-    for (let j = i; j < i + window; j++) over[i] = pickFirst(over[i] as number, reasons[j] as number);
+    note(i + window - 1, 1);
+    over[i] = Math.max(
+      0,
+      held.findIndex((elements, reason) => reason !== 0 && elements > 0),
+    );
+    note(i, -1);
   }
   return over;
 };

@@ -131,6 +131,27 @@ t.test('windows that are computed together have the value of each alone, to the 
   }
 });
 
+t.test('of the reasons in a window the first one counts, wherever it lies (DQL-33f)', async (t) => {
+  // A ratio to zero is no value; what lies before the first bar is no history.
+  const close: Numbers = ramp(40, (i) => (i === 30 ? 0 : 100 + i)).map((x, i) => (i === 12 || i === 25 ? null : x));
+  const bars = Array.from({ length: 40 }, (_, i) => i);
+  const counts = Array.from({ length: 9 }, (_, i) => i + 1);
+  const at = (text: string, bar: number): number | boolean | string => worth(text, { close: close.slice(0, bar + 1) });
+  for (const text of ['roc(close, 1)', 'sma(close, 3)', 'ema(close, 1)', 'percentile(close, 3, 50)']) {
+    const alone = bars.map((bar) => at(text, bar));
+    const expect = (bar: number, count: number): string => {
+      const window = counts.slice(0, count).map((i) => alone[bar + 1 - i] ?? 'insufficient_history');
+      return REASONS.find((reason) => reason !== '' && window.includes(reason)) ?? 'a number';
+    };
+    const find = (bar: number, count: number): string => {
+      const found = at(`rolling_sum(${text}, ${count})`, bar);
+      return typeof found === 'string' ? found : 'a number';
+    };
+    const list = (of: typeof find) => bars.map((bar) => counts.map((count) => of(bar, count)));
+    t.same(list(find), list(expect), text);
+  }
+});
+
 t.test('percentiles by nearest rank and linear', async (t) => {
   type Case = { values: Numbers | { range: [number, number] }; p: number; nearest_rank: number; linear: number };
   for (const { values, p, nearest_rank, linear } of vectors<{ cases: Case[] }>('percentile').cases) {
