@@ -18,7 +18,16 @@ import {
   toSpecId,
   toWindowPeriod,
 } from './column-spec.ts';
-import { canBeElement, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
+import {
+  canBeElement,
+  type Filling,
+  fillFromMemory,
+  fillFromStore,
+  putRow,
+  type Reach,
+  type Target,
+  toSpan,
+} from './load.ts';
 
 /** A requested column and the number of its newest elements. */
 export type Need = { readonly spec: ColumnSpec; readonly bars: number };
@@ -30,7 +39,9 @@ export type Columns = { readonly columnOf: (listing: Selected['listing'], spec: 
 const MARGIN = 64;
 const MOST_BYTES = 256 * 1_048_576;
 
-const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
+type Named = Pick<Selected['listing'], 'venue' | 'venueSymbol'>;
+const toKey = ({ venue, venueSymbol }: Named, id: string): string => `${venue}|${venueSymbol}|${id}`;
+const toTargetKey = ({ venue, symbol, spec }: Target): string => toKey({ venue, venueSymbol: symbol }, toSpecId(spec));
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const findFirstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
@@ -41,7 +52,7 @@ const findFirstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): 
   return isCandles ? toPeriod(from, findLength(spec)) + 1 : toWindowPeriod(from, findLength(spec));
 };
 
-type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
+type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly first: number };
 type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
 type Load = {
   readonly reader: HistoryReader;
@@ -56,7 +67,7 @@ const groupMissing = (missing: readonly Missing[]): Missing[][] => [
 ];
 
 /** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
-const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }: Load) => {
+const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }: Load): Filling[] => {
   const groups = groupMissing(missing).flatMap((group) => {
     const [head] = group;
     if (head === undefined) return [];
@@ -67,7 +78,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }
     const listings = group.map(({ listing }) => listing);
     refuseHole(toSpan(spec, reach), listings, live);
   }
-  return groups.map(({ group, spec, reach }) => {
+  return groups.flatMap(({ group, spec, reach }) => {
     const targets = group.map(({ listing: { listing }, spec, first }): Target => {
       const target = {
         venue: listing.venue,
@@ -83,7 +94,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }
       fillFromMemory(live, target);
       return target;
     });
-    return { group, targets, done: fillFromStore(reader, { spec, targets, reach }) };
+    return fillFromStore(reader, { spec, targets, reach });
   });
 };
 
@@ -97,18 +108,13 @@ export const readColumns = async (
   const missing = listings.flatMap((listing) =>
     needs.map(({ spec, bars }): Missing => {
       const first = Math.max(toPeriod(at, findLength(spec)) - bars + 1, findFirstStored(listing, spec, now));
-      return { listing, spec, id: toSpecId(spec), first };
+      return { listing, spec, first };
     }),
   );
   const last = (spec: ColumnSpec): number => toPeriod(at, findLength(spec));
-  const loads = beginLoad(missing, { reader, live, last, isOfPast: true });
-  for (const { group, targets } of loads) {
-    group.forEach(({ listing, id }, i) => {
-      const column = targets[i]?.column;
-      if (column) columns.set(toKey(listing.listing, id), column);
-    });
-  }
-  await Promise.all(loads.map(({ done }) => done));
+  const fillings = beginLoad(missing, { reader, live, last, isOfPast: true });
+  for (const target of fillings.flatMap(({ targets }) => targets)) columns.set(toTargetKey(target), target.column);
+  await Promise.all(fillings.map(({ done }) => done));
   return { columnOf: (listing, spec) => columns.get(toKey(listing, toSpecId(spec))) };
 };
 
@@ -157,7 +163,7 @@ export class SeriesCache implements Columns {
         if (this.#holds(key, Math.max(least, known))) continue;
         const loading = this.#loading.get(key);
         if (loading !== undefined && loading.first <= Math.max(least, known)) waits.add(loading.done);
-        else missing.push({ listing, spec, id, first: Math.max(least - MARGIN, known) });
+        else missing.push({ listing, spec, first: Math.max(least - MARGIN, known) });
       }
     }
     if (missing.length > 0) for (const done of this.#load(missing, at, begin())) waits.add(done);
@@ -174,23 +180,21 @@ export class SeriesCache implements Columns {
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
     const last = (spec: ColumnSpec): number => toPeriod(at, findLength(spec)) + 1;
-    return beginLoad(missing, { reader, live: this.#live, last, isOfPast: false }).map(
-      ({ group, targets, done: read }) => {
-        const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
-        const done = read.then(
-          () => this.#finish(keys, targets),
-          (error: unknown) => {
-            this.#abandon(keys, targets);
-            throw error;
-          },
-        );
-        targets.forEach((target, i) => {
-          this.#loading.set(keys[i] ?? '', { first: group[i]?.first ?? 0, target, done });
-          this.#follow(target);
-        });
-        return done;
-      },
-    );
+    return beginLoad(missing, { reader, live: this.#live, last, isOfPast: false }).map(({ targets, done: read }) => {
+      const keys = targets.map(toTargetKey);
+      const done = read.then(
+        () => this.#finish(keys, targets),
+        (error: unknown) => {
+          this.#abandon(keys, targets);
+          throw error;
+        },
+      );
+      targets.forEach((target, i) => {
+        this.#loading.set(keys[i] ?? '', { first: target.column.first, target, done });
+        this.#follow(target);
+      });
+      return done;
+    });
   }
 
   #finish(keys: readonly string[], targets: readonly Target[]): void {

@@ -154,17 +154,25 @@ const fillChunk = async (reader: HistoryReader, { spec, reach, byListing }: Chun
   }
 };
 
-/** Reads the columns of one group from the store; all of them are of one kind and timeframe. Rejects as the store does. */
-export const fillFromStore = async (reader: HistoryReader, group: Group): Promise<void> => {
+/** Columns that one statement fills. */
+export type Filling = { readonly targets: readonly Target[]; readonly done: Promise<void> };
+
+/**
+ * Reads the columns of one group from the store; all of them are of one kind and timeframe. Each statement reads all columns of some listings, so
+ * that a failure leaves what others have read. `done` rejects as the store does.
+ */
+export const fillFromStore = (reader: HistoryReader, group: Group): Filling[] => {
   const { spec, targets, reach } = group;
   const byListing = groupByListing(targets);
   const members = listMembers(byListing).length;
   const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 4))));
   const listings = [...byListing];
-  const chunks: Promise<void>[] = [];
-  for (let i = 0; i < listings.length; i += step)
-    chunks.push(fillChunk(reader, { spec, reach, byListing: new Map(listings.slice(i, i + step)) }));
-  await Promise.all(chunks);
+  const fillings: Filling[] = [];
+  for (let i = 0; i < listings.length; i += step) {
+    const some = new Map(listings.slice(i, i + step));
+    fillings.push({ targets: [...some.values()].flat(), done: fillChunk(reader, { spec, reach, byListing: some }) });
+  }
+  return fillings;
 };
 
 /** Instants `(from, to]` that a reach covers. */

@@ -5,7 +5,7 @@ import { HistoryReader } from '../../../api/history/store.ts';
 import { Budget } from '../../../api/screen/screen.ts';
 import { Column } from '../../../api/series/column.ts';
 import { type ColumnSpec, isQuantitySpec, toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
-import { fillFromStore, putRow, type Target } from '../../../api/series/load.ts';
+import { type Filling, fillFromStore, putRow, type Target } from '../../../api/series/load.ts';
 import type { QuestdbQuery } from '../../../infra/runtime/questdb/reader.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { candle, HOUR, sampled } from '../../support/screen/market.ts';
@@ -217,6 +217,8 @@ t.test('a row without a figure has come, a gap has not (DQL-26, H-12)', async (t
   t.same(putInto(index, read), [true, Number.NaN, open + 5_000_000], 'a reading without this member');
 });
 
+const waitForAll = (fillings: readonly Filling[]): Promise<unknown> => Promise.all(fillings.map(({ done }) => done));
+
 t.test('columns of more listings than one statement reads are filled, each with its own figures', async (t) => {
   const reach = { first: 101, last: 1_100 };
   const asked: number[] = [];
@@ -236,7 +238,7 @@ t.test('columns of more listings than one statement reads are filled, each with 
       return { venue: 'binance', symbol: `S${i}`, spec, column };
     }),
   ).flat();
-  await fillFromStore(reader, { spec: targets[0]?.spec as ColumnSpec, targets, reach });
+  await waitForAll(fillFromStore(reader, { spec: targets[0]?.spec as ColumnSpec, targets, reach }));
   t.same(asked, [66, 66, 8], 'at most 400,000 cells');
   t.same(
     targets.map(({ column }) => column.copy(reach.last, 1)[0]),
@@ -264,7 +266,7 @@ t.test('each column is looked at a few times, however many statements read them'
       return [];
     };
     const reader = new HistoryReader({ query, ping: async () => undefined, close: async () => undefined }, '');
-    await fillFromStore(reader, { spec, targets, reach });
+    await waitForAll(fillFromStore(reader, { spec, targets, reach }));
     t.equal(statements, Math.ceil(listings / 40));
     return looks / listings;
   };

@@ -307,6 +307,47 @@ t.test('the cache keeps to its bytes: the columns used longest ago go first', as
   t.equal(ensure('volume'), null);
 });
 
+t.test('what a load has read before it fails is kept, and the next call reads the rest (E-07)', async (t) => {
+  const feed = newFeed();
+  const first_seen_at = NOON - 3_000 * HOUR;
+  for (let i = 0; i < 98; i++) {
+    const values = listingValues({ instrument: `B${i}-PERP`, venue_symbol: `B${i}USDT`, base: `B${i}` });
+    feed.list({ ...listing('binance', values), first_seen_at });
+  }
+  const { SeriesCache } = await import('../../../api/series/cache.ts');
+  const { findDirectory } = await import('../../../api/selection/directory.ts');
+  const listings = findDirectory(feed.memory).listings.map((one) => ({
+    listing: one,
+    version: one.versions[0] as never,
+  }));
+  t.equal(listings.length, 100);
+  const cache = new SeriesCache(feed.memory);
+  let statements = 0;
+  /** A reader that is refused from a statement on, as at the end of its time. */
+  const ensure = (answered: number) =>
+    cache.ensure(
+      listings,
+      [{ spec: { kind: 'candles', priceType: 'trade', member: 'close', timeframe: '1h' }, bars: 2_000 }],
+      {
+        at: NOW,
+        begin: () => {
+          const reader = store.begin();
+          const query = reader.query.bind(reader);
+          reader.query = (asked) => {
+            statements += 1;
+            return statements > answered ? Promise.reject(new Error('too late')) : query(asked);
+          };
+          return reader;
+        },
+      },
+    );
+  await t.rejects(ensure(2) as Promise<void>, { message: 'too late' });
+  t.equal(statements, 3);
+  await ensure(4);
+  t.equal(statements, 4, 'the columns of the refused statement alone');
+  t.equal(ensure(4), null, 'nothing to wait for');
+});
+
 t.test('an answer as of an instant is the same bytes whenever it is requested', async (t) => {
   const query =
     'as of 2026-01-15T11:30Z timeframe 1h select close, sma(close, 2), funding, sma(funding, 1), status(mark)';
