@@ -626,11 +626,11 @@ t.test('views show what counts: present rows in time, and gaps as intervals', as
   t.same(await sql(`SELECT count() FROM ${toTableName(space.namespace, 'v_gaps')}`), [['4']]);
 });
 
-const asAnalyst = async (t: Test): Promise<pg.Client> => {
+const asAnalyst = async (t: Test, options = ''): Promise<pg.Client> => {
   const connectionString = new URL(endpoints.questdb_pg);
   connectionString.username = endpoints.questdb_readonly_user;
   connectionString.password = encodeURIComponent(endpoints.questdb_readonly_password);
-  const analyst = new pg.Client({ connectionString: connectionString.href });
+  const analyst = new pg.Client({ connectionString: connectionString.href, options });
   await analyst.connect();
   t.teardown(() => analyst.end());
   return analyst;
@@ -776,3 +776,28 @@ t.test('the analysts’ user runs the README’s examples, and every write is de
   const copy = `COPY (SELECT * FROM mark) TO 'mine' WITH FORMAT PARQUET`;
   await t.rejects(analyst.query(copy), /disabled/, 'no file on the server’s disk');
 });
+
+t.test(
+  'the manual’s limits of SQL clients are QuestDB’s: its timeout, instants with a zone, COPY, cursors (D-1161)',
+  async (t) => {
+    await ensureTables(sql, { namespace: '' });
+    const analyst = await asAnalyst(t);
+    const { rows } = await analyst.query<Record<string, unknown>>(
+      `SELECT value FROM (SHOW PARAMETERS) WHERE property_path = 'query.timeout'`,
+    );
+    t.same(rows, [{ value: '15s' }], 'of a connection that sets none');
+    await sql('CREATE TABLE numbers AS (SELECT x FROM long_sequence(3000))');
+    t.teardown(() => sql('DROP TABLE numbers'));
+    const impatient = await asAnalyst(t, '-c statement_timeout=50');
+    const long = 'SELECT count() FROM numbers a CROSS JOIN numbers b CROSS JOIN numbers c WHERE a.x + b.x > c.x + 6000';
+    await t.rejects(impatient.query(long), /timeout=50ms/, 'a connection sets its own');
+    const instant = `'2026-01-15T12:00:00.5+00:00'`;
+    await t.resolves(analyst.query(`SELECT count() FROM v_mark WHERE at < ${instant}`), 'a text with a zone');
+    await t.rejects(analyst.query(`SELECT count() FROM v_mark WHERE at < ${instant}::timestamptz`), /timestamptz/);
+    await t.rejects(
+      analyst.query('COPY (SELECT at FROM v_mark) TO STDOUT (FORMAT BINARY)'),
+      'what connectorx and DuckDB send unless told',
+    );
+    await t.rejects(analyst.query('DECLARE "mine" CURSOR FOR SELECT at FROM v_mark'), 'what named cursors send');
+  },
+);
