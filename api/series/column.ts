@@ -68,8 +68,8 @@ export class Column {
   readonly #digits = new Map<number, Digits>();
   /** The newest period of which something was put. */
   #newest = Number.NEGATIVE_INFINITY;
-  /** When the first candle of a period came: a later one of the period replaces its figures, not this (H-13). */
-  readonly #came = new Map<number, Micros>();
+  /** When the first candle of a period came: a later one of the period replaces its figures, not this (H-13). At the period modulo its length. */
+  readonly #came: { readonly period: number; readonly at: Micros }[] = [];
   readonly #last: number;
   readonly #keepsLastRow: boolean;
 
@@ -134,13 +134,16 @@ export class Column {
   }
 
   #noteComing(period: number, { received, recorded, cameAt = recorded }: PeriodValue): void {
-    if (cameAt !== undefined && !Number.isNaN(cameAt) && !Number.isNaN(received))
-      keepNewest(this.#came, period, cameAt);
+    if (cameAt === undefined || Number.isNaN(cameAt) || Number.isNaN(received)) return;
+    const place = period % NEWEST_PERIODS;
+    const held = this.#came[place];
+    if (held === undefined || held.period < period) this.#came[place] = { period, at: cameAt };
   }
 
   /** When the first candle of a period came; minus infinity where that is not known, or long ago. */
   cameAt(period: number): Micros {
-    return this.#came.get(period) ?? Number.NEGATIVE_INFINITY;
+    const held = this.#came[period % NEWEST_PERIODS];
+    return held?.period === period ? held.at : Number.NEGATIVE_INFINITY;
   }
 
   #kept(): Float64Array[] {
