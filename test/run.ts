@@ -82,6 +82,8 @@ const PURE = ['ingest/venues', 'schemas', 'api/language', 'api/screen', 'api/ser
  * pure tests have a tenth of that weight, other files without a service a third.
  */
 const NICENESS = { service: 0, other: 5, pure: 10 } as const;
+/** Of every process of a run. Its offset is not a whole number of hours and its date mostly not that of UTC: what depends on the machine's zone fails. */
+const ZONE = 'Pacific/Chatham';
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. Long shows are given more. */
 const FILE_LIMIT_MS = Number(process.env['TEST_FILE_LIMIT_S'] ?? 1_200) * 1_000;
 /** Lines shown of a file's failures, and of its end. */
@@ -126,6 +128,7 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const rest = files.filter((file) => !apart.has(file));
   const others = longestFirst(rest.filter((file) => !isPure(file)));
   const pure = rest.filter(isPure);
+  process.env.TZ ??= ZONE;
   process.env.TEST_FOLDER = RUNS;
   const host = files.some(isOnEngines) ? await progress.during('the engines', startEngines()) : null;
   // After the start of the engines, whose host ends them in order: an interrupt kills what has this folder.
