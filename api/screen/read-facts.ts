@@ -32,8 +32,11 @@ const requireStore = (history: HistoryStore | null): HistoryReader => {
 };
 
 /** What the store answers within the budget. Past it the query is too slow, unless the store answers nothing at all (E-07). */
-const readWithin = <T>(work: Promise<T>, { budget, history }: Reading): Promise<T> =>
-  budget.within(work, async () => (history === null || (await history.isReachable()) ? null : storeAway()));
+const readWithin = <T>(work: Promise<T>, { budget, history }: Reading, hint?: string): Promise<T> =>
+  budget.within(work, async () => (history === null || (await history.isReachable()) ? null : storeAway()), hint);
+
+const LOADING =
+  'Repeat the query: the next call continues where this one ended. Or narrow where, or use smaller windows.';
 
 const requireVenue = (live: LiveMemory, { listing }: Selected): LiveVenue => {
   const venue = live.venue(listing.venue);
@@ -77,7 +80,7 @@ export const readFactsAt = (
     if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
     const columns = openSeriesCache(live);
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
-    if (loading !== null) await readWithin(loading, reading);
+    if (loading !== null) await readWithin(loading, reading, LOADING);
     const windows = (one: Selected): Windows => {
       const { capabilities, venue } = requireVenue(live, one);
       const { at, units } = terms;

@@ -14,6 +14,7 @@ import type { Truth, Value } from './values.ts';
 /** Longest time without a turn for others. */
 const SLICE_MS = 8;
 const CAUSES = 5;
+const NARROWER = 'Narrow where, or use smaller windows.';
 
 /** The time an evaluation may take, from when it began (SC-06). */
 export class Budget {
@@ -35,10 +36,8 @@ export class Budget {
     if (this.leftMs <= 0) throw this.#refusal();
   }
 
-  #refusal(): Error {
-    return makeServiceError('DQL_LIMIT', `The evaluation takes longer than ${this.#ms / 1_000} seconds.`, {
-      hint: 'Narrow where, or use smaller windows.',
-    });
+  #refusal(hint = NARROWER): Error {
+    return makeServiceError('DQL_LIMIT', `The evaluation takes longer than ${this.#ms / 1_000} seconds.`, { hint });
   }
 
   /** Between two pieces of work: lets others run when this slice has been long. */
@@ -49,8 +48,8 @@ export class Budget {
     this.#slice = performance.now();
   }
 
-  /** The work's result. When the budget ends first, the refusal, unless `findCause` knows what else it was. */
-  async within<T>(work: Promise<T>, findCause: () => Promise<Error | null>): Promise<T> {
+  /** The work's result. When the budget ends first, the refusal, with `hint`, unless `findCause` knows what else it was. */
+  async within<T>(work: Promise<T>, findCause: () => Promise<Error | null>, hint?: string): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.max(0, this.leftMs));
@@ -60,7 +59,7 @@ export class Budget {
       if (typeof done === 'object') return done.value;
       // Reads under way fill the cache for the next call; their failure is ignored.
       work.catch(() => undefined);
-      throw (await findCause()) ?? this.#refusal();
+      throw (await findCause()) ?? this.#refusal(hint);
     } finally {
       clearTimeout(timer);
     }

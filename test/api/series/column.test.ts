@@ -157,6 +157,10 @@ t.test('past its budget an evaluation is refused with the figure', async (t) => 
   const never = new Promise<void>(() => undefined);
   const noCause = async () => null;
   t.equal(code(await new Budget(20).within(never, noCause).catch((error: unknown) => error)), 'DQL_LIMIT');
+  for (const hint of [undefined, 'Repeat the query.']) {
+    const refusal = await new Budget(1).within(never, noCause, hint).catch((error: unknown) => error);
+    t.match(refusal, { errors: [{ code: 'DQL_LIMIT', hint: hint ?? 'Narrow where, or use smaller windows.' }] });
+  }
   t.equal(await new Budget(1_000).within(Promise.resolve(7), noCause), 7);
   const failed = new Budget(1_000).within(Promise.reject(new Error('away')), noCause);
   t.match(await failed.catch((error: unknown) => error), { message: 'away' });

@@ -348,6 +348,15 @@ t.test('what a load has read before it fails is kept, and the next call reads th
   t.equal(ensure(4), null, 'nothing to wait for');
 });
 
+t.test('a query whose series are not read in time says that the next one continues (SC-06)', async (t) => {
+  const waiting: HistoryStore = {
+    begin: () => Object.assign(store.begin(), { query: () => new Promise(() => undefined) }),
+    isReachable: async () => true,
+  };
+  const { errors } = await (await screener(newFeed(), waiting))({ query: 'select sma(close, 3, 1h)' });
+  t.match(errors, [{ code: 'DQL_LIMIT', message: /longer than 5 seconds/, hint: /^Repeat the query: / }]);
+});
+
 t.test('an answer as of an instant is the same bytes whenever it is requested', async (t) => {
   const query =
     'as of 2026-01-15T11:30Z timeframe 1h select close, sma(close, 2), funding, sma(funding, 1), status(mark)';
