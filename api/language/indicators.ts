@@ -1,7 +1,7 @@
 // The computations of the functions over periods, each over one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
 import { countLeading } from '../../schemas/binary-search.ts';
 import { computeEmas, computeWilderAverages, computeWilderPair } from './smoothing.ts';
-import { computeSum } from './sums.ts';
+import { computeMean, computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
 type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
@@ -22,9 +22,6 @@ export type Rule = { readonly window: (n: number) => number; readonly weight?: n
   | { readonly compute: (window: Window, given: Arguments) => number }
   | { readonly slide: Slide }
 );
-
-const computeMean = (values: ArrayLike<number>, from: number, n: number): number =>
-  computeSum(values, from, from + n) / n;
 
 /** Gains and losses from each element to the next. */
 const computeMoves = (values: Float64Array): readonly [up: Float64Array, down: Float64Array] => {

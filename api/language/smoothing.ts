@@ -1,13 +1,13 @@
 // Averages smoothed step by step over 4n elements, of every window of a series (DQL-28): the mean of the oldest n, then 3n steps.
 // A step waits for the one before it in its window, but not for other windows: those that advance in one loop take little more time than one alone.
-import { computeSum } from './sums.ts';
+import { computeMean } from './sums.ts';
 
 /** `count` windows of 4n elements, which start at 0, 1, 2 … */
 type Windows = { readonly n: number; readonly count: number };
 
 const computeSeeds = (values: Float64Array, { n, count }: Windows): Float64Array => {
   const seeds = new Float64Array(count);
-  for (let i = 0; i < count; i++) seeds[i] = computeSum(values, i, i + n) / n;
+  for (let i = 0; i < count; i++) seeds[i] = computeMean(values, i, n);
   return seeds;
 };
 

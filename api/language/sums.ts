@@ -11,3 +11,7 @@ export const computeSum = (values: ArrayLike<number>, from = 0, to = values.leng
   }
   return sum + lost;
 };
+
+/** Mean of `n` values that begin with `values[from]`. */
+export const computeMean = (values: ArrayLike<number>, from: number, n: number): number =>
+  computeSum(values, from, from + n) / n;

@@ -49,9 +49,9 @@ const forgetBefore = (kept: Map<number, unknown>, first: number): void => {
   for (const held of kept.keys()) if (held < first) kept.delete(held);
 };
 
-/** Keeps a value of the newest periods alone. */
-const keepNewest = <T>(kept: Map<number, T>, period: number, value: T): void => {
-  kept.set(period, value);
+/** Keeps the digits of the newest periods alone. */
+const keepNewest = (kept: Map<number, Digits>, period: number, digits: Digits): void => {
+  kept.set(period, digits);
   forgetBefore(kept, Math.max(...kept.keys()) - NEWEST_PERIODS + 1);
 };
 

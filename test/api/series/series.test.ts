@@ -1,7 +1,8 @@
 // Series over a real QuestDB: what is loaded, what `live` adds, which period is the newest, why an element is none (DQL-25 to DQL-29).
 import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
-import { openSeriesCache } from '../../../api/series/cache.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
+import { openSeriesCache, SeriesCache } from '../../../api/series/cache.ts';
 import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -287,14 +288,12 @@ t.test('once warm, a live screen reads no database, and rows of live extend its 
   t.ok(openSeriesCache(feed.memory).bytes > 0);
 });
 
+const selectAll = (feed: Feed) =>
+  findDirectory(feed.memory).listings.map((listing) => ({ listing, version: listing.versions[0] as never }));
+
 t.test('the cache keeps to its bytes: the columns used longest ago go first', async (t) => {
   const feed = newFeed();
-  const { SeriesCache } = await import('../../../api/series/cache.ts');
-  const { findDirectory } = await import('../../../api/selection/directory.ts');
-  const listings = findDirectory(feed.memory).listings.map((one) => ({
-    listing: one,
-    version: one.versions[0] as never,
-  }));
+  const listings = selectAll(feed);
   const spec = (member: string) => ({ kind: 'candles', priceType: 'trade', member, timeframe: '1h' }) as const;
   const cache = new SeriesCache(feed.memory, 20_000);
   const ensure = (member: string) =>
@@ -314,12 +313,7 @@ t.test('what a load has read before it fails is kept, and the next call reads th
     const values = listingValues({ instrument: `B${i}-PERP`, venue_symbol: `B${i}USDT`, base: `B${i}` });
     feed.list({ ...listing('binance', values), first_seen_at });
   }
-  const { SeriesCache } = await import('../../../api/series/cache.ts');
-  const { findDirectory } = await import('../../../api/selection/directory.ts');
-  const listings = findDirectory(feed.memory).listings.map((one) => ({
-    listing: one,
-    version: one.versions[0] as never,
-  }));
+  const listings = selectAll(feed);
   t.equal(listings.length, 100);
   const cache = new SeriesCache(feed.memory);
   let statements = 0;
