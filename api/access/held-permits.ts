@@ -109,13 +109,23 @@ const toAsk = (held: Held): Ask => ({
   used: {},
 });
 
-/** Requests permits and reports nothing. A correction of the day that the store does not know yet changes the day's limit instead. */
+/**
+ * Permits of the day that were taken without the store. What was given back is not set against them: a report of it may reach the store before a
+ * question that was asked earlier, and would be admitted twice.
+ */
+const countUntold = ({ dayChange, unconfirmed }: Held): number => Math.max(0, dayChange) + Math.max(0, unconfirmed);
+
+/** Requests permits and reports nothing. What the store may not know to be taken lowers the day's limit instead. */
 export const askForPermits = (held: Held): Ask => ({
   ...toAsk(held),
   waiting: held.waiting,
   ahead: computeAhead(held.limits),
-  dayLimit: held.limits.requests_per_day - held.dayChange - held.unconfirmed,
+  dayLimit: held.limits.requests_per_day - countUntold(held),
 });
+
+/** Whether the day may be full only because the store does not know yet what this process gave back, or counts twice what it took alone. */
+export const mayHaveRoom = ({ refused, dayChange, unconfirmed }: Held): boolean =>
+  refused?.limit === 'requests_per_day' && (dayChange !== 0 || unconfirmed !== 0);
 
 /** Moves the counts to report out of `held`. The correction of the day is unconfirmed until the store responds. */
 export const takeReport = (held: Held): Ask => {
@@ -126,7 +136,7 @@ export const takeReport = (held: Held): Ask => {
 };
 
 const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Denial =>
-  grant.granted + held.dayChange + held.unconfirmed >= held.limits.requests_per_day
+  grant.granted + countUntold(held) >= held.limits.requests_per_day
     ? { limit: 'requests_per_day', fromMs: nowMs, untilMs: nowMs + DAY_AGAIN_MS }
     : {
         limit: 'requests_per_second',

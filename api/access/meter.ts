@@ -18,6 +18,7 @@ import {
   isOwing,
   type Limits,
   makeNoCounts,
+  mayHaveRoom,
   receiveGrant,
   takeReport,
   toDayNumber,
@@ -217,23 +218,31 @@ export class Meter {
   }
 
   async #exchange(held: Held, nowMs: number): Promise<boolean> {
-    const ask = askForPermits(held);
     held.isAsking = true;
     try {
-      const [grant] = await this.#permits.exchange([ask], nowMs);
-      if (grant === undefined) return false;
-      this.#endAlone();
-      held.tokens = grant.tokens;
-      // Permits of a day that has ended meanwhile are void; a waiting request requests new ones.
-      if (held.day !== toDayNumber(ask)) return true;
-      held.granted = grant.granted;
-      receiveGrant(held, grant, nowMs);
-      return true;
+      if (!(await this.#exchangeOnce(held, nowMs))) return false;
+      if (!mayHaveRoom(held)) return true;
+      held.refused = null;
+      await this.#sendReport([held].filter(isOwing), nowMs);
+      return await this.#exchangeOnce(held, nowMs);
     } catch {
       return false;
     } finally {
       held.isAsking = false;
     }
+  }
+
+  async #exchangeOnce(held: Held, nowMs: number): Promise<boolean> {
+    const ask = askForPermits(held);
+    const [grant] = await this.#permits.exchange([ask], nowMs);
+    if (grant === undefined) return false;
+    this.#endAlone();
+    held.tokens = grant.tokens;
+    // Permits of a day that has ended meanwhile are void; a waiting request requests new ones.
+    if (held.day !== toDayNumber(ask)) return true;
+    held.granted = grant.granted;
+    receiveGrant(held, grant, nowMs);
+    return true;
   }
 
   /**

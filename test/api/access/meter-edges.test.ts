@@ -1,0 +1,36 @@
+// Limits of a key where two things meet: a report and a question on their way, an outage and the end of a day's limit, midnight (AC-03, D-1173).
+import t from 'tap';
+import type { Limits } from '../../../api/access/held-permits.ts';
+import { LIMITS, World } from './meter-world.ts';
+
+t.test('each time the store is away a process begins at the level that the bucket had then (AC-03)', async (t) => {
+  const world = new World({ ...(LIMITS[0] as Limits), requests_per_day: 1_000 });
+  for (const outage of ['the first', 'the next']) {
+    while ((await world.ask(0, 10)) > 0);
+    world.store.mode = 'away';
+    world.store.nowMs += 600;
+    t.equal(await world.ask(0, 10), 0, `${outage}: the bucket was empty`);
+    world.store.mode = 'up';
+    world.store.nowMs += 10_000;
+  }
+});
+
+/** Of which no process holds more than it needs. */
+const DAY_OF_TWELVE: Limits = {
+  ...{ requests_per_second: 40, burst: 80, requests_per_day: 12 },
+  ...{ concurrent_requests: null, ahead: 0 },
+};
+
+t.test('what a process gives back to the day is admitted once, whichever of two answers is late (AC-03)', async (t) => {
+  for (const late of ['question', 'confirmation'] as const) {
+    const world = new World(DAY_OF_TWELVE);
+    t.equal(await world.ask(1, 6), 6);
+    t.equal(await world.ask(0, 6), 6);
+    // The oldest are the other process's: they count. Of this one's six none does.
+    await world.perform({ kind: 'finish', status: 200, count: 6 }, true);
+    await world.perform({ kind: 'finish', status: 304, count: 6 }, true);
+    world.store.nowMs += 2_000;
+    t.equal(await world.askWhileSettling(0, 12, late), 6, `late: ${late}`);
+    t.same([...world.findExcess()], []);
+  }
+});
