@@ -251,7 +251,8 @@ export class Meter {
    */
   async #takeAlone(held: Held, nowMs: number): Promise<Grant> {
     const { limits } = held;
-    if (countUsed(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+    const left = limits.requests_per_day - countUsed(held);
+    if (left <= 0) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
     const share = 1 / this.places.processes;
     const bucket = {
       rate: limits.requests_per_second * share,
@@ -260,10 +261,9 @@ export class Meter {
       dayLimit: Number.MAX_SAFE_INTEGER,
     };
     this.#isAlone = true;
-    const [grant = { permits: 0, tokens: 0 }] = await this.#alone.exchange(
-      [{ ...askForPermits(held), ...bucket }],
-      nowMs,
-    );
+    const ask = askForPermits(held);
+    const wanted = { waiting: Math.min(ask.waiting, left), ahead: Math.min(ask.ahead, left) };
+    const [grant = { permits: 0, tokens: 0 }] = await this.#alone.exchange([{ ...ask, ...bucket, ...wanted }], nowMs);
     this.#takenAlone += grant.permits;
     held.dayChange += grant.permits;
     held.returned = Math.max(-limits.burst, held.returned - grant.permits);

@@ -34,3 +34,10 @@ t.test('what a process gives back to the day is admitted once, whichever of two 
     t.same([...world.findExcess()], []);
   }
 });
+
+t.test('a process whose store is away admits no more than it knows to be left of the day (AC-03)', async (t) => {
+  const world = new World(DAY_OF_TWELVE);
+  t.equal(await world.ask(0, 9), 9);
+  world.store.mode = 'away';
+  t.equal(await world.ask(0, 10), 3);
+});
