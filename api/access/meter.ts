@@ -162,8 +162,7 @@ export class Meter {
       const idle = held.waiting === 0 && nowMs - held.usedAt >= idleMs;
       if (idle) giveBack(held);
       if (isOwing(held)) owing.push(held);
-      else if (idle && held.open === 0 && !held.isAsking && nowMs - held.usedAt >= FORGET_MS)
-        this.#held.delete(held.keyId);
+      else if (idle && isUnneeded(held) && nowMs - held.usedAt >= FORGET_MS) this.#held.delete(held.keyId);
     }
     if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#sendReport(owing, nowMs);
     await placesSettled;
@@ -310,6 +309,9 @@ export class Meter {
     }
   }
 }
+
+/** A report that is unconfirmed changes the counts of the key once more. */
+const isUnneeded = ({ open, isAsking, unconfirmed }: Held): boolean => open === 0 && !isAsking && unconfirmed === 0;
 
 const refuseTooMany = (figure: number): Refusal => ({ limit: 'concurrent_requests', figure, retryAfterS: 1 });
 

@@ -41,3 +41,24 @@ t.test('a process whose store is away admits no more than it knows to be left of
   world.store.mode = 'away';
   t.equal(await world.ask(0, 10), 3);
 });
+
+t.test('a key is not forgotten while a report of it is unconfirmed: the whole day passes (AC-03)', async (t) => {
+  const world = new World(DAY_OF_TWELVE);
+  // No midnight is near.
+  world.store.nowMs += 3_600_000;
+  await world.ask(0, 4);
+  await world.perform({ kind: 'finish', status: 304, count: 4 }, true);
+  for (const mode of ['loses', 'away'] as const) {
+    world.store.mode = mode;
+    await world.perform({ kind: 'settle', node: 0, idleMs: 0 }, true);
+    world.store.nowMs += 60_001;
+  }
+  await world.perform({ kind: 'settle', node: 0, idleMs: 0 }, true);
+  world.store.mode = 'up';
+  world.store.nowMs += 2_001;
+  let passed = await world.ask(0, 1);
+  await world.perform({ kind: 'settle', node: 0, idleMs: 0 }, true);
+  world.store.nowMs += 1_001;
+  passed += await world.ask(0, 20);
+  t.equal(passed, DAY_OF_TWELVE.requests_per_day);
+});
