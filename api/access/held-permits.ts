@@ -92,6 +92,15 @@ export const giveBack = (held: Held): void => {
   held.permits = 0;
 };
 
+/**
+ * Permits in hand of a day that has ended are void, and not returned either: on their way back, beside the permits of the new day, they would let the key
+ * have twice what a process may hold.
+ */
+export const dropPermits = (held: Held): void => {
+  held.dayChange -= held.permits;
+  held.permits = 0;
+};
+
 /** Requests of the day over all processes, as far as this one knows. */
 export const countUsed = ({ granted, dayChange, unconfirmed, permits }: Held): number =>
   (granted ?? 0) + dayChange + unconfirmed - permits;

@@ -11,6 +11,7 @@ import {
   askForPermits,
   computeSecondsToMidnight,
   countUsed,
+  dropPermits,
   endRequest,
   findDenial,
   giveBack,
@@ -190,7 +191,7 @@ export class Meter {
     }
     held.limits = limits;
     if (held.day < day) {
-      giveBack(held);
+      dropPermits(held);
       if (isOwing(held)) this.#past.push(takeReport(held));
       Object.assign(held, { day, refused: null, openBefore: held.open, ...makeNoCounts() });
     }

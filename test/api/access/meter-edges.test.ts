@@ -62,3 +62,22 @@ t.test('a key is not forgotten while a report of it is unconfirmed: the whole da
   passed += await world.ask(0, 20);
   t.equal(passed, DAY_OF_TWELVE.requests_per_day);
 });
+
+t.test('permits that are held over midnight pass once, beside a whole bucket (AC-03)', async (t) => {
+  const world = new World(LIMITS[0] as Limits);
+  const putBack = () => world.perform({ kind: 'put back' }, true);
+  await world.ask(1, 1);
+  world.store.nowMs += 20_000;
+  await putBack();
+  for (const node of [0, 1]) {
+    await world.ask(node, 1);
+    await putBack();
+  }
+  world.store.nowMs += 1_000;
+  let passed = await world.ask(0, 5);
+  await world.perform({ kind: 'settle', node: 1, idleMs: 0 }, true);
+  world.store.nowMs += 1;
+  passed += await world.ask(0, 5);
+  t.equal(passed, 6, 'a bucket of four, and one that each process held');
+  t.same([...world.findExcess()], []);
+});
