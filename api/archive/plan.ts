@@ -5,10 +5,12 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { SetName } from '../contract/archive.ts';
 import { findLayer } from '../contract/layer-names.ts';
-import type { Plan } from '../contract/plans.ts';
+import { EARLIEST_HOLDS, type Plan } from '../contract/plans.ts';
 
 type PlanScope = { readonly plan: Plan; readonly choice: ScopeChoice };
 export type FileScope = PlanScope & { readonly evaluatedAt: Micros };
+
+type File = SetName & { readonly instrument: string };
 
 type Rows = {
   readonly venue: string;
@@ -44,15 +46,16 @@ export const findRowRefusals = (
 };
 
 /** Why the plan may not fetch the file, everything at once; empty when it may. */
-export const findFileRefusals = (
-  { day, ...rows }: SetName & { readonly instrument: string },
-  { plan, choice, evaluatedAt }: FileScope,
-): ApiError[] => {
+export const findFileRefusals = ({ day, ...rows }: File, { plan, choice, evaluatedAt }: FileScope): ApiError[] => {
   const errors = findRowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
   const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * MICROS_PER_DAY;
-  if (from !== null && (parseInstant(day) ?? 0) + MICROS_PER_DAY < from) {
+  if (from !== null && (parseInstant(day) ?? 0) + MICROS_PER_DAY < from - EARLIEST_HOLDS) {
     const message = `The plan ${plan.name} includes history from ${formatInstant(from)} on; the day ${day} ended before that.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: 'Ask for a later day.', path: '/day' });
   }
   return errors;
 };
+
+/** Whether the plan includes the file (AR-01). One that it includes now may be fetched a while from now, too. */
+export const isIncluded = (file: File, scope: FileScope): boolean =>
+  findFileRefusals(file, { ...scope, evaluatedAt: scope.evaluatedAt + EARLIEST_HOLDS }).length === 0;

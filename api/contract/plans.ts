@@ -1,5 +1,6 @@
 // Plans and their limits, read from the one file that states them (AC-02).
 import { ALL_LAYERS } from '../../schemas/layers/index.ts';
+import type { Micros } from '../../schemas/records.ts';
 import table from './plans.json' with { type: 'json' };
 
 /** Each covers what those before it cover. */
@@ -52,6 +53,9 @@ export const PLANS: Readonly<Record<PlanCode, Plan>> = {
   pro: { code: 'pro', ...table.pro },
   pro_plus: { code: 'pro_plus', ...table.pro_plus, layers: EVERY_LAYER },
 };
+
+/** The earliest instant of a plan moves with the clock: one that the service has named stays valid for this time (H-09, AR-05). */
+export const EARLIEST_HOLDS: Micros = 60_000_000;
 
 export const isPlanCode = (text: string): text is PlanCode => PLAN_CODES.some((code) => code === text);
 

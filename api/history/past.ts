@@ -5,7 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
-import type { Plan } from '../contract/plans.ts';
+import { EARLIEST_HOLDS, type Plan } from '../contract/plans.ts';
 import { clip } from '../contract/sent-text.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -146,13 +146,10 @@ export const findWindowFaults = (from: string | undefined, to: string | undefine
 /** `path`: the member of the request that the refusal names. */
 type Reach = { readonly evaluatedAt: Micros; readonly path: string };
 
-/** The earliest instant moves with the clock: an instant that a refusal or `history_from` reported stays valid for this time. */
-const TOLD_FOR: Micros = 60_000_000;
-
 /** A window that starts before the plan's history (H-09). */
 export const findReachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
   const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * MICROS_PER_DAY;
-  if (first >= earliest - TOLD_FOR) return [];
+  if (first >= earliest - EARLIEST_HOLDS) return [];
   const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
   return [{ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path }];
 };

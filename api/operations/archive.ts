@@ -5,7 +5,7 @@ import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { formatListingId } from '../../schemas/tables.ts';
-import { type FileScope, findFileRefusals } from '../archive/plan.ts';
+import { type FileScope, isIncluded } from '../archive/plan.ts';
 import { type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { AnswerPage, InstantText, makeDayInput, NullableText, WHERE_CODES } from '../contract/parameters.ts';
@@ -124,7 +124,7 @@ const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
   written_at: formatInstant(file.writtenAt),
   final: file.final,
   anchored: file.anchored,
-  included: findFileRefusals(file, scope).length === 0,
+  included: isIncluded(file, scope),
 });
 
 /** Every listing ever seen that the selection names; null selects everything, also delisted ones. */
