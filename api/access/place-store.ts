@@ -45,18 +45,22 @@ type GrantRow = {
   readonly others_busy: number;
   readonly is_new: boolean;
 };
-const EXCHANGE = 'select name, granted, others_busy, is_new from exchange_places($1, $2)';
+const EXCHANGE = 'select name, granted, others_busy, is_new from exchange_places($1, $2, $3)';
 
 /** Places that all processes on one database share. */
-export const createSharedPlaces = (pool: Pick<Pool, 'query'>, node: string = randomUUID()): PlaceStore => ({
-  async exchange(asks) {
-    const { rows } = await pool.query<GrantRow>(EXCHANGE, [node, JSON.stringify(asks)]);
-    const byName = new Map(rows.map((row) => [row.name, row]));
-    const grants = asks.map(({ name }) => {
-      const row = byName.get(name);
-      return { granted: row?.granted ?? 0, othersBusy: row?.others_busy ?? 0 };
-    });
-    const self = byName.get(null);
-    return { grants, isForgotten: self?.is_new === true, processes: self?.granted ?? 1 };
-  },
-});
+export const createSharedPlaces = (pool: Pick<Pool, 'query'>, node: string = randomUUID()): PlaceStore => {
+  let lastReport = 0;
+  return {
+    async exchange(asks) {
+      lastReport += 1;
+      const { rows } = await pool.query<GrantRow>(EXCHANGE, [node, lastReport, JSON.stringify(asks)]);
+      const byName = new Map(rows.map((row) => [row.name, row]));
+      const grants = asks.map(({ name }) => {
+        const row = byName.get(name);
+        return { granted: row?.granted ?? 0, othersBusy: row?.others_busy ?? 0 };
+      });
+      const self = byName.get(null);
+      return { grants, isForgotten: self?.is_new === true, processes: self?.granted ?? 1 };
+    },
+  };
+};

@@ -116,6 +116,35 @@ t.test('without the database a process counts its own places, and reports them w
   t.pass('the places are reported');
 });
 
+t.test(
+  'a report of places that is executed after a later one of its process changes nothing (AC-02, D-1175)',
+  async (t) => {
+    const { pool } = await freshDatabase(t);
+    let isCut = false;
+    let executeLate = async (): Promise<unknown> => undefined;
+    const query = (...args: Parameters<Pool['query']>): unknown => {
+      if (!isCut) return pool.query(...args);
+      isCut = false;
+      executeLate = async () => pool.query(...args);
+      return Promise.reject(new Error('connection reset by peer'));
+    };
+    const places = new Places(createSharedPlaces({ query: query as Pool['query'] }, 'node'));
+    const other = new Places(createSharedPlaces(pool, 'other'));
+    t.ok(await places.take('k', 3));
+    isCut = true;
+    t.ok(await places.take('k', 3), 'the statement was sent, and its connection was lost');
+    t.ok(await places.take('k', 3));
+    const readHeld = async () => (await pool.query('select held from key_places')).rows[0]?.held;
+    await until('all places are reported', 10_000, async () => {
+      await places.settle();
+      return (await readHeld()) === 3 ? true : null;
+    });
+    await t.rejects(executeLate(), /report 2 of places was overtaken/);
+    t.equal(await readHeld(), 3);
+    t.notOk(await other.take('k', 3), 'all three are in use');
+  },
+);
+
 t.test('counts whose acknowledgement was lost are reported again and count once', async (t) => {
   const { pool } = await freshDatabase(t);
   let losses = 0;
