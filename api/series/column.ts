@@ -9,7 +9,7 @@ const BYTES_A_FIGURE = 8;
 /** About, with their place in the map. */
 const BYTES_OF_DIGITS = 100;
 /** Newest periods whose instants of coming, and digits if they are no quantities, are kept: only those of the newest usable one are looked at, which lies at most 100 s back. */
-const NEWEST_PERIODS = 8;
+export const NEWEST_PERIODS = 8;
 
 /** The value of a row for one period. */
 export type PeriodValue = {

@@ -3,6 +3,9 @@ import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { openSeriesCache, SeriesCache } from '../../../api/series/cache.ts';
+import { Column } from '../../../api/series/column.ts';
+import { type ColumnSpec, isQuantitySpec } from '../../../api/series/column-spec.ts';
+import { fillFromStore, type Target } from '../../../api/series/load.ts';
 import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -189,6 +192,33 @@ t.test('a count is a number in both formats, also as an aggregate and in its par
   t.match(values, { 'max(venues, gaps(10, 1h))': { value: 0, from: [{ value: 0 }] } });
   t.match(listing?.values, { 'gaps(10, 1h)': { value: 0 }, 'sma(close, 1, 1h)': { value: '110' } });
 });
+
+t.test(
+  'the store says when candles were recorded: of prices the newest, of quantities all of them (DQL-26, N-07)',
+  async (t) => {
+    const reach = { first: NOON / HOUR - 9, last: NOON / HOUR };
+    const [close, volume] = ['close', 'volume'].map((member): Target => {
+      const spec: ColumnSpec = { kind: 'candles', priceType: 'trade', member, timeframe: '1h' };
+      const column = new Column(reach.first, reach.last, { isQuantity: isQuantitySpec(spec), keepsLastRow: true });
+      return { venue: BTC.venue, symbol: BTC.symbol, spec, column };
+    }) as [Target, Target];
+    for (const target of [close, volume]) {
+      const fillings = fillFromStore(store.begin(), { spec: target.spec, targets: [target], reach });
+      await Promise.all(fillings.map(({ done }) => done));
+    }
+    const [oldest, ...later] = Array.from({ length: 9 }, (_, i) => reach.last - 8 + i) as [number, ...number[]];
+    const recordedAt = (period: number): Micros => period * HOUR + 600_000;
+    t.same(
+      later.map((period) => close.column.cameAt(period)),
+      later.map(recordedAt),
+    );
+    t.equal(close.column.cameAt(oldest), Number.NEGATIVE_INFINITY, 'long ago');
+    t.same(
+      [...(volume.column.copyRecorded(reach.last, 10) ?? [])],
+      Array.from({ length: 10 }, (_, i) => recordedAt(reach.first + i)),
+    );
+  },
+);
 
 t.test('a candle that may still come is not awaited: the period before it is the newest', async (t) => {
   const feed = newFeed();
