@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import t from 'tap';
 import {
+  makeCapabilityRow,
   makeEventRow,
   makeGapRow,
   makeListingRow,
@@ -14,7 +15,7 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { LiquidationRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { Reading, Row, Span } from '../../../schemas/topics.ts';
-import { Feed, LISTED, listing, listingValues, NOW, reading } from '../../support/apps/live-fixture.ts';
+import { capability, Feed, LISTED, listing, listingValues, NOW, reading } from '../../support/apps/live-fixture.ts';
 import { collecting, ELEVEN, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { placedSql } from '../../support/documents/docs-blocks.ts';
 import { useEngines } from '../../support/engines/engines.ts';
@@ -56,6 +57,10 @@ const store = (symbol: string, layer: ReadingLayer, received: Micros, over: Part
 };
 const mark = (symbol: string, received: Micros, over: Partial<Reading> = {}): Row =>
   store(symbol, 'mark', received, { values: { mark: '50', index: '40', basis: '0.25' }, ...over });
+const moveTo = (venue: string, symbol: string, row: Row): Row => ({
+  ...row,
+  texts: { ...row.texts, venue, listing: `${venue}:${symbol}` },
+});
 const book = (received: Micros, spread: string): Row =>
   store('AMOUNTS', 'book', received, { values: { bid: '1', ask: '2', mid: '1.5', spread }, quantity_unit: 'base' });
 const bands = (received: Micros, value: string): Row =>
@@ -77,12 +82,23 @@ const liquidation = (symbol: string, seconds: number, side: 'long' | 'short'): R
 
 const PLACE = { venue: 'binance', task: 'binance/0', recordedAt: LISTED };
 const GONE = listing('binance', listingValues({ venue_symbol: 'GONE' }), { writtenAt: LISTED, delistedAt: at(-60) });
+/** A venue that has stopped to collect marks. */
+const STOPPED = [capability('okx'), capability('okx', { mark: { policy: 'off' } }, at(40))];
+const UNFOLLOWED = listing('okx', listingValues({ venue_symbol: 'UNFOLLOWED' }));
+const LISTED_NOW = [...LISTINGS, UNFOLLOWED];
 const LONG_GAP = { from: NOW - 25 * 3_600 * SECOND, at: NOW - 23 * 3_600 * SECOND - 500_000 };
 
 await write([
   ...[...LISTINGS, GONE].map((version) => makeListingRow({ ...PLACE, srcOffset: offset++ }, version)),
+  makeListingRow({ ...PLACE, venue: 'okx', task: 'okx/0', srcOffset: offset++ }, UNFOLLOWED),
+  ...[capability('binance'), ...STOPPED].map((version) => {
+    const { venue, written_at: recordedAt } = version;
+    return makeCapabilityRow({ venue, task: `${venue}/0`, recordedAt, srcOffset: offset++ }, version);
+  }),
   ...SPANS.map((one) => makeSpanRow({ ...PLACE, recordedAt: one.to ?? 0, srcOffset: offset++ }, one)),
   mark('AMOUNTS', at(55)),
+  mark('GONE', at(-70)),
+  moveTo('okx', 'UNFOLLOWED', mark('UNFOLLOWED', at(35))),
   mark('AMOUNTS', at(59), { values: { mark: '99' }, recorded_at: at(400) }),
   mark('INVERSE', at(55), { horizon_source: 'documented', horizon_ms: 2_000, valid_until: at(57) }),
   mark('VALUES', at(55), { conn_id: 'lost' }),
@@ -116,12 +132,13 @@ await write([
 ]);
 
 const followed = (): Feed => {
-  const feed = new Feed(['binance']);
-  feed.watermark('binance', LISTED);
+  const feed = new Feed(['binance', 'okx']);
+  for (const venue of ['binance', 'okx']) feed.watermark(venue, LISTED);
+  for (const version of STOPPED) feed.venue('okx', version);
   feed.venue('binance', collecting('binance', 'liquidation', { completeness: 'full' }));
   for (const one of [...SPANS, BACK_AGAIN]) feed.entry('binance', { kind: 'connection', span: one });
-  for (const version of LISTINGS) feed.list(version);
-  feed.memory.applyHistoryWatermark('binance', 0, NOW - 190_000);
+  for (const version of LISTED_NOW) feed.list(version);
+  for (const venue of ['binance', 'okx']) feed.memory.applyHistoryWatermark(venue, 0, NOW - 190_000);
   return feed;
 };
 
@@ -170,8 +187,10 @@ t.test('what held at an instant, and why the others did not', async (t) => {
   const answered = json.items.flatMap(
     ({ venue_symbol, layers }) => layers['mark']?.rows.map((row) => [venue_symbol, row] as const) ?? [],
   );
-  t.equal(answered.length, LISTINGS.length, text.slice(0, 300));
-  const states = answered.map(([symbol, { status, reason, gap_cause }]) => [symbol, gap_cause ?? reason ?? status]);
+  t.equal(answered.length, LISTED_NOW.length, text.slice(0, 300));
+  const collected = answered.filter(([, { status }]) => status !== 'off');
+  t.equal(collected.length, LISTINGS.length, 'the example leaves out what is off, and what is not listed');
+  const states = collected.map(([symbol, { status, reason, gap_cause }]) => [symbol, gap_cause ?? reason ?? status]);
   t.same(bySymbol(rows, 'state'), Object.fromEntries(states), 'as history states it');
   const marks = bySymbol(rows, 'mark');
   for (const [symbol, { status, values }] of answered)
@@ -180,7 +199,7 @@ t.test('what held at an instant, and why the others did not', async (t) => {
 
 t.test('open interest in units of the base', async (t) => {
   const rows = await runExample('The newest open interest of every listing', formatInstant(at(61)));
-  const { json } = await ask({ where: 'base = BTC', layers: ['oi'], units: 'base', at: [formatInstant(T)] });
+  const { json } = await ask({ where: 'venue = binance', layers: ['oi'], units: 'base', at: [formatInstant(T)] });
   const wanted = json.items.map(({ venue_symbol, layers }) => [venue_symbol, layers['oi']?.rows[0]?.values['oi']]);
   const found = bySymbol(rows, 'oi_base');
   // The lost connection of a mark is beyond this example, as the manual says; an invalid mark is of this test alone: only books are invalidated.
@@ -236,7 +255,7 @@ t.test('a gap counts with its part of the last day, and a listing while it is li
   );
   const listed = async (seconds: number) =>
     (await runExample('The listings at an instant', formatInstant(at(seconds)))).length;
-  t.same([await listed(-61), await listed(-60)], [LISTINGS.length + 1, LISTINGS.length]);
+  t.same([await listed(-61), await listed(-60)], [LISTED_NOW.length + 1, LISTED_NOW.length]);
 });
 
 t.test(
