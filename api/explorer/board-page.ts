@@ -147,10 +147,13 @@ const renderHeading = ({ view }: Shown, by: string, label: string): Content => {
   </th>`;
 };
 
+/** A row is about its base: only another asset is named. */
+const findBoardAsset = ({ base, asset }: BoardListing): string => (asset === base ? 'base' : asset);
+
 const renderBoardCell = (listings: readonly BoardListing[]): Content =>
   listings.length === 0
     ? html`<td class="unlisted"><span class="hidden-text">Not listed here</span>·</td>`
-    : html`<td>${listings.map((listing) => renderLiveCell({ listing: toListingKey(listing), quote: listing.quote }))}</td>`;
+    : html`<td>${listings.map((listing) => renderLiveCell({ listing: toListingKey(listing), quote: listing.quote, asset: findBoardAsset(listing) }))}</td>`;
 
 const renderBoardRow = ({ instrument, cells }: BoardRow, venues: readonly string[]): Content =>
   html`<tr data-row=${instrument}>

@@ -40,8 +40,17 @@ const KEPT_MS = 60_000;
 /** Pages of 5000 listings. */
 const MOST_PAGES = 10;
 
-type Listed = BoardListing & { readonly status: string; readonly delisted_at: string | null };
+type Listed = Omit<BoardListing, 'asset'> & {
+  readonly status: string;
+  readonly delisted_at: string | null;
+  readonly base_venue_alias: string | null;
+  readonly multiplier: number | null;
+};
 type Page = { readonly items: readonly Listed[]; readonly page: { readonly next_cursor: string | null } };
+
+/** The venue's own name where one of it is not known to be one of the base. */
+const findAsset = ({ base, base_venue_alias: alias, multiplier, venue_symbol }: Listed): string =>
+  multiplier === 1 ? base : (alias ?? venue_symbol);
 
 const readListings = async (api: string): Promise<readonly BoardListing[]> => {
   const listings: BoardListing[] = [];
@@ -49,8 +58,11 @@ const readListings = async (api: string): Promise<readonly BoardListing[]> => {
   for (let page = 0; page < MOST_PAGES; page++) {
     const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`;
     const answer = (await fetchJson(`${api}/v2/instruments${query}`)) as Page;
-    for (const { instrument, base, quote, venue, venue_symbol, status } of answer.items)
-      if (status !== 'delisted') listings.push({ instrument, base, quote, venue, venue_symbol });
+    for (const listed of answer.items) {
+      const { instrument, base, quote, venue, venue_symbol, status } = listed;
+      const asset = findAsset(listed);
+      if (status !== 'delisted') listings.push({ instrument, base, asset, quote, venue, venue_symbol });
+    }
     cursor = answer.page.next_cursor;
     if (cursor === null) break;
   }

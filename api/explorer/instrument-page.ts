@@ -57,8 +57,11 @@ const makeTitle = (shown: Shown, listing: BoardListing): string =>
   `${findVenueName(shown, listing.venue)} ${listing.venue_symbol}`;
 
 /** What a price or a quantity is in. */
-const listUnits = ({ form }: SideColumn, { base, quote }: BoardListing): { quote?: string; base?: string } =>
-  form === 'quantity' ? { quote, base } : form === 'price' ? { quote } : {};
+const listUnits = (
+  { form }: SideColumn,
+  { asset, quote }: BoardListing,
+): { quote?: string; asset?: string; unit?: 'whole' } =>
+  form === 'quantity' ? { quote, asset, unit: 'whole' } : form === 'price' ? { quote } : {};
 
 const renderSideTable = (shown: Shown): Content => {
   const layers = SIDE_LAYERS.filter((layer) => shown.scope.layers.includes(layer));

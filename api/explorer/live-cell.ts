@@ -15,11 +15,23 @@ type ShownFigure = {
   readonly measure?: string;
   /** Shown beside the age where the quote currency appears nowhere else. */
   readonly quote?: string;
-  /** Of a quantity on a page about one asset: the figure states its unit whole, and no currency is beside the age. */
-  readonly base?: string;
+  /** What a quantity in `base` is a number of. */
+  readonly asset?: string;
+  /** `whole`, of a quantity on a page about one asset: the figure states its unit whole, and no currency is beside the age. */
+  readonly unit?: 'whole';
 };
 
-export const renderLiveCell = ({ listing, layer, member, form, label, measure, quote, base }: ShownFigure): Content =>
+export const renderLiveCell = ({
+  listing,
+  layer,
+  member,
+  form,
+  label,
+  measure,
+  quote,
+  asset,
+  unit,
+}: ShownFigure): Content =>
   html`<button
     type="button"
     class="cell waiting"
@@ -31,8 +43,9 @@ export const renderLiveCell = ({ listing, layer, member, form, label, measure, q
     data-label=${label}
     data-measure=${measure}
     data-quote=${quote}
-    data-base=${base}
-  ><span class="figure">…</span><span class="age">${base === undefined ? quote : ''}</span></button>`;
+    data-asset=${asset}
+    data-unit=${unit}
+  ><span class="figure">…</span><span class="age">${unit === undefined ? quote : ''}</span></button>`;
 
 /** The line that shows whether figures are live, with the button that stops them (WCAG 2.2.2). */
 export const renderLiveLine = (): Content =>

@@ -1,9 +1,22 @@
 // The page of an instrument in Chromium: units of its charts, many lines, a wrong clock, answers that fail or never come.
 import t from 'tap';
+import { type Feed, listing, listingValues, reading } from '../support/apps/live-fixture.ts';
 import { findMoved, findViolations, shoot, type Visit, visit } from '../support/services/browser.ts';
 import { openExplorer } from './open-explorer.ts';
 
-const { origin, chromium } = await openExplorer(t);
+/** Two listings of one base, a thousandfold apart in what one of them is. */
+const listPepe = (feed: Feed): void => {
+  const pepe = { instrument: 'PEPE-PERP', base: 'PEPE' };
+  for (const [symbol, alias, multiplier, oi] of [
+    ['1000PEPEUSDT', '1000PEPE', '1000', '9126'],
+    ['PEPEUSDC', null, '1', '9126000'],
+  ] as const) {
+    const values = listingValues({ ...pepe, venue_symbol: symbol, base_venue_alias: alias, multiplier });
+    feed.list(listing('binance', values));
+    feed.read('binance', symbol, reading({ layer: 'oi', values: { oi }, instants: {}, quantity_unit: 'base' }));
+  }
+};
+const { origin, chromium } = await openExplorer(t, listPepe);
 
 type Asked = {
   readonly from: string;
@@ -99,6 +112,36 @@ t.test('open interest has one unit, prices their currency, and every line a name
   t.same(on.faults, []);
   await on.context.close();
 });
+
+t.test(
+  'a quantity of a thousand is none of one: it names its own asset, and is compared with none of another (V-04, N-07)',
+  async (t) => {
+    const on = await visit(chromium, 'desktop');
+    const { page } = on;
+    const cells = page.locator('button.cell.figure[data-listing*="PEPE"]');
+    const read = async (): Promise<readonly unknown[]> => {
+      await cells.nth(1).waitFor();
+      return [
+        await cells.locator('.figure').allTextContents(),
+        await cells.evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset['step'])),
+      ];
+    };
+    await page.goto(`${origin}/explore/PEPE-PERP`);
+    t.same((await read())[0], ['9\u202f126 1000PEPE', '9.126M PEPE'], 'on the page of the instrument');
+    await cells.first().hover();
+    t.match(await page.locator('#cell-tip').textContent(), /9126 1000PEPE/);
+    await page.goto(`${origin}/explore?measure=oi`);
+    t.same(
+      await read(),
+      [
+        ['9\u202f126 1000PEPE', '9.126M base'],
+        ['0', '0'],
+      ],
+      'on the board',
+    );
+    await on.context.close();
+  },
+);
 
 t.test('what was read before stays, with its end, when it cannot be read again', async (t) => {
   const on = await visit(chromium, 'desktop');

@@ -4,7 +4,7 @@ import { openAccountStore } from '../../api/access/account-store.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { market, reading, testApp } from '../support/apps/live-fixture.ts';
+import { type Feed, market, reading, testApp } from '../support/apps/live-fixture.ts';
 import { startSite } from '../support/apps/site-fixture.ts';
 import type { Teardown } from '../support/engines/engines.ts';
 import { openChromium } from '../support/services/browser.ts';
@@ -12,7 +12,11 @@ import { openChromium } from '../support/services/browser.ts';
 /** `explorerKey` is what the explorer lends to visitors, of plan `pro`. */
 type OpenExplorer = { readonly origin: string; readonly explorerKey: string; readonly chromium: Browser };
 
-export const openExplorer = async (t: Teardown): Promise<OpenExplorer> => {
+/** `extend` adds to the market. */
+export const openExplorer = async (
+  t: Teardown,
+  extend: (feed: Feed) => void = () => undefined,
+): Promise<OpenExplorer> => {
   const port = await findFreePort();
   const origin = `http://localhost:${port}`;
   const apiPort = await findFreePort();
@@ -33,6 +37,7 @@ export const openExplorer = async (t: Teardown): Promise<OpenExplorer> => {
     'BTCUSDT',
     reading({ layer: 'oi', values: { oi: '1920.5' }, instants: {}, quantity_unit: 'base' }),
   );
+  extend(feed);
   const data = await testApp(feed, { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
   await data.app.listen({ host: '127.0.0.1', port: apiPort });
   await app.listen({ host: '127.0.0.1', port });

@@ -4,6 +4,8 @@ import { toListingKey } from './reading.ts';
 export type BoardListing = {
   readonly instrument: string;
   readonly base: string;
+  /** What a quantity in `base` is a number of, as published: 1000PEPE is a thousand of the base PEPE (V-04, N-07). */
+  readonly asset: string;
   readonly quote: string;
   readonly venue: string;
   readonly venue_symbol: string;

@@ -1,9 +1,12 @@
 // The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
 import { type Cell, computeAge } from './cell.ts';
-import { formatAgeMs, formatUnit } from './figure-text.ts';
+import { formatAgeMs, formatUnit, nameUnit } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
 export type Detail = { readonly label: string; readonly text: string };
+
+/** The currency of the listing, and what a quantity in `base` is a number of. */
+type Units = { readonly quote: string; readonly asset: string };
 
 const UNITS: Readonly<Record<string, string>> = { fraction: '(fraction)', ms: 'ms' };
 
@@ -12,10 +15,15 @@ const formatInstant = (instant: string | null | undefined): string | null =>
     ? null
     : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
 
-const listFigureLines = (cell: Cell, quote: string): readonly Detail[] => {
+const listFigureLines = (cell: Cell, { quote, asset }: Units): readonly Detail[] => {
   switch (cell.kind) {
     case 'figure':
-      return [{ label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? formatUnit(cell.unit, quote)}`.trim() }];
+      return [
+        {
+          label: 'Figure',
+          text: `${cell.digits} ${UNITS[cell.unit] ?? formatUnit(nameUnit(cell.unit, asset), quote)}`.trim(),
+        },
+      ];
     case 'withheld':
       return [{ label: 'Withheld', text: `${cell.label}: ${cell.words}` }];
     case 'absent':
@@ -29,19 +37,18 @@ const listFigureLines = (cell: Cell, quote: string): readonly Detail[] => {
 
 const listLine = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
 
-/** `quote`: the currency of the listing. */
-type DetailContext = { readonly nowMs: number; readonly quote: string };
+type DetailContext = Units & { readonly nowMs: number };
 
 export const listCellDetails = (
   cell: Cell,
   reading: Reading | undefined,
-  { nowMs, quote }: DetailContext,
+  { nowMs, ...units }: DetailContext,
 ): readonly Detail[] => {
-  if (reading === undefined) return listFigureLines(cell, quote);
+  if (reading === undefined) return listFigureLines(cell, units);
   const age = computeAge(reading, nowMs);
   const received = formatInstant(reading.received_at);
   return [
-    ...listFigureLines(cell, quote),
+    ...listFigureLines(cell, units),
     ...listLine('Received', received === null || age === null ? received : `${received}, ${formatAgeMs(age)} ago`),
     ...listLine('Stated by the venue', formatInstant(reading.venue_ts)),
     ...listLine('Holds until', formatInstant(reading.valid_until)),

@@ -118,6 +118,9 @@ export const formatForm = (form: Form, digits: string): string => {
   }
 };
 
+/** A quantity in `base` is a number of the listing's own asset, such as 1000PEPE. */
+export const nameUnit = (unit: string, asset: string): string => (unit === 'base' ? asset : unit);
+
 /** The unit of a figure as a person reads it: its currency for `quote`; empty for codes and counts. */
 export const formatUnit = (unit: string | undefined, quote: string | undefined): string =>
   unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;

@@ -2,13 +2,13 @@
 import { type Cell, toCell } from '../board/cell.ts';
 import { type Detail, listCellDetails } from '../board/cell-details.ts';
 import { computeColourStep } from '../board/colour-step.ts';
-import { type Form, formatAgeMs, formatForm, formatQuantity } from '../board/figure-text.ts';
+import { type Form, formatAgeMs, formatForm, formatQuantity, nameUnit } from '../board/figure-text.ts';
 import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
 /**
  * A button of the page: `data-listing`, and of its own or of its table `data-layer`, `data-member`, `data-form`, `data-label`, perhaps `data-measure`,
- * `data-quote` and `data-base`. `data-names` of the table has the names of venues.
+ * `data-quote`, `data-asset` and `data-unit`. `data-names` of the table has the names of venues.
  */
 type LiveCell = {
   readonly button: HTMLButtonElement;
@@ -20,7 +20,9 @@ type LiveCell = {
   readonly form: Form;
   readonly scale: Scale | null;
   readonly quote: string;
-  readonly base: string;
+  readonly asset: string;
+  /** Whether the figure states its unit whole. */
+  readonly isWhole: boolean;
   readonly title: string;
   /** Cells of one row share the largest figure of a share. */
   readonly row: Element | null;
@@ -39,9 +41,10 @@ const formatTitle = (listing: string, { label = '', names = '{}' }: DOMStringMap
 
 const readCell = (button: HTMLButtonElement): LiveCell => {
   const said: DOMStringMap = { ...button.closest('table')?.dataset, ...button.dataset };
-  const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '', base = '' } = said;
+  const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '', asset = 'base' } = said;
   return {
-    ...{ button, listing, layer, member, form: form as Form, quote, base, row: button.closest('tr') },
+    ...{ button, listing, layer, member, form: form as Form, quote, asset, row: button.closest('tr') },
+    isWhole: said['unit'] === 'whole',
     title: formatTitle(listing, said),
     scale: measure === undefined ? null : findMeasure(measure).scale,
     figure: button.querySelector('.figure') as HTMLElement,
@@ -52,12 +55,11 @@ const readCell = (button: HTMLButtonElement): LiveCell => {
 };
 
 /** A currency is beside the age where the cell names it, but for a quantity whose asset is known. */
-const formatFigure = ({ form, quote, base }: LiveCell, cell: Cell): string => {
+const formatFigure = ({ form, quote, asset, isWhole }: LiveCell, cell: Cell): string => {
   switch (cell.kind) {
     case 'figure':
       if (form !== 'quantity') return formatForm(form, cell.digits);
-      if (base !== '') return formatQuantity(cell.digits, cell.unit === 'base' ? base : cell.unit, quote);
-      return formatQuantity(cell.digits, cell.unit, quote === '' ? undefined : '');
+      return formatQuantity(cell.digits, nameUnit(cell.unit, asset), isWhole ? quote : quote === '' ? undefined : '');
     case 'withheld':
     case 'absent':
       return cell.label;
@@ -68,14 +70,14 @@ const formatFigure = ({ form, quote, base }: LiveCell, cell: Cell): string => {
   }
 };
 
-const formatAge = ({ quote, base }: LiveCell, cell: Cell): string => {
+const formatAge = ({ quote, isWhole }: LiveCell, cell: Cell): string => {
   const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
-  return `${base === '' ? quote : ''} ${age === null ? '' : formatAgeMs(age)}`.trim();
+  return `${isWhole ? '' : quote} ${age === null ? '' : formatAgeMs(age)}`.trim();
 };
 
-/** Figures that may be compared: contracts are another size on each venue, and a quote currency is a unit of its own. */
-const toComparedUnit = ({ listing, quote }: LiveCell, unit: string): string =>
-  unit === 'contracts' ? listing : unit === 'quote' ? quote : unit;
+/** Figures that may be compared: contracts are another size on each venue, a quote currency is a unit of its own, and so is a thousand of the base. */
+const toComparedUnit = ({ listing, quote, asset }: LiveCell, unit: string): string =>
+  unit === 'contracts' ? listing : unit === 'quote' ? quote : nameUnit(unit, asset);
 
 export class LiveCells {
   readonly #feed: LiveFeed;
@@ -200,6 +202,6 @@ export class LiveCells {
     const cell = this.#byButton.get(button);
     if (cell === undefined) return [];
     const reading = this.#feed.picture.read(cell.listing, cell.layer);
-    return listCellDetails(this.#see(cell), reading, { nowMs: this.nowMs(), quote: cell.quote });
+    return listCellDetails(this.#see(cell), reading, { nowMs: this.nowMs(), quote: cell.quote, asset: cell.asset });
   }
 }

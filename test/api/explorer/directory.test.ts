@@ -6,14 +6,23 @@ import t from 'tap';
 import type { Site } from '../../../api/account-app/site.ts';
 import { openDirectory } from '../../../api/explorer/directory.ts';
 
-const LISTING = { instrument: 'BTC-PERP', base: 'BTC', quote: 'USDT', venue: 'binance', venue_symbol: 'BTCUSDT' };
+const LISTING = {
+  ...{ instrument: 'BTC-PERP', base: 'BTC', quote: 'USDT', venue: 'binance', venue_symbol: 'BTCUSDT' },
+  ...{ base_venue_alias: null, multiplier: 1, status: 'trading' },
+};
+const LISTINGS = [
+  LISTING,
+  { ...LISTING, venue_symbol: 'XBTUSDT', base_venue_alias: 'XBT' },
+  { ...LISTING, base: 'PEPE', venue_symbol: '1000PEPEUSDT', base_venue_alias: '1000PEPE', multiplier: 1000 },
+  { ...LISTING, base: 'MOG', venue_symbol: 'MOGUSDT', multiplier: null },
+];
 
 const startApi = async (t: { teardown: (end: () => void) => void }) => {
   let pages = 0;
   const server = createServer(({ url = '' }, response) => {
     const isListings = url.startsWith('/v2/instruments');
     if (isListings) pages += 1;
-    const items = isListings ? [{ ...LISTING, status: 'trading' }] : [{ venue: 'binance', name: 'Binance' }];
+    const items = isListings ? LISTINGS : [{ venue: 'binance', name: 'Binance' }];
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ items, page: { next_cursor: null } }));
   });
@@ -36,4 +45,13 @@ t.test('it is read anew after a minute, and after the clock was set back', async
   nowMs -= 3_600_000;
   await read();
   t.equal(readPages(), 3, 'what was read an hour from now may be of any age');
+});
+
+t.test('a quantity is a number of the base only where one listed unit is one of it (V-04, N-07)', async (t) => {
+  const { api } = await startApi(t);
+  const { listings } = await openDirectory({ urls: { api }, nowMs: () => 0 } as unknown as Site)();
+  t.same(
+    listings.map(({ asset }) => asset),
+    ['BTC', 'BTC', '1000PEPE', 'MOGUSDT'],
+  );
 });

@@ -84,7 +84,7 @@ t.test('whatever a reading contains, digits are shown of a present one alone', (
     };
     const lostSinceMs = one([null, null, NOW - 1]);
     const cell = see(over, { lostSinceMs });
-    const details = JSON.stringify(listCellDetails(cell, reading(over), { nowMs: NOW, quote: 'USDT' }));
+    const details = JSON.stringify(listCellDetails(cell, reading(over), { nowMs: NOW, quote: 'USDT', asset: 'BTC' }));
     if (cell.kind === 'figure') figures += 1;
     const mayShow = status === 'present' && lostSinceMs === null;
     if ((cell.kind === 'figure' || details.includes('9985')) && !mayShow) t.fail(`${JSON.stringify(over)}: ${details}`);
@@ -97,6 +97,7 @@ t.test('details have the whole digits, the instants and the reason', (t) => {
   const details = listCellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), {
     nowMs: NOW,
     quote: 'USDT',
+    asset: 'BTC',
   });
   t.same(details, [
     { label: 'Figure', text: '0.00009985 (fraction)' },
@@ -106,10 +107,16 @@ t.test('details have the whole digits, the instants and the reason', (t) => {
   ]);
   const price: Cell = { kind: 'figure', digits: '96995.01', unit: 'quote', ageMs: 0 };
   t.match(
-    listCellDetails(price, reading(), { nowMs: NOW, quote: 'USDT' })[0],
+    listCellDetails(price, reading(), { nowMs: NOW, quote: 'USDT', asset: 'BTC' })[0],
     { text: '96995.01 USDT' },
     'a price names its currency',
   );
-  t.same(listCellDetails({ kind: 'waiting' }, undefined, { nowMs: NOW, quote: 'USDT' }).length, 1);
+  const size: Cell = { kind: 'figure', digits: '57057264.7', unit: 'base', ageMs: 0 };
+  t.match(
+    listCellDetails(size, reading(), { nowMs: NOW, quote: 'USDT', asset: '1000PEPE' })[0],
+    { text: '57057264.7 1000PEPE' },
+    'a quantity names what it is a number of (V-04)',
+  );
+  t.same(listCellDetails({ kind: 'waiting' }, undefined, { nowMs: NOW, quote: 'USDT', asset: 'BTC' }).length, 1);
   t.end();
 });
