@@ -143,6 +143,42 @@ t.test(
   },
 );
 
+t.test('a candle has the instant at which it opens, as in the answer of the API (H-10)', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  const opened: string[] = [];
+  await page.route('**/api/explore/candles', async (route) => {
+    const { from, to } = route.request().postDataJSON() as Asked;
+    opened.splice(0, 2, ...[120_000, 60_000].map((before) => new Date(Date.parse(to) - before).toISOString()));
+    const prices = { open: '1', high: '3', low: '1', close: '2', volume: '5' };
+    const rows = opened.map((open_time) => ({
+      ...{
+        open_time,
+        close_time: new Date(Date.parse(open_time) + 60_000).toISOString(),
+        status: 'present',
+        ...prices,
+      },
+    }));
+    const item = { venue: 'binance', venue_symbol: 'BTCUSDT', quote: 'USDT', units: { volume: 'base' }, rows };
+    await route.fulfill({ body: JSON.stringify({ from, to, items: [item] }) });
+  });
+  await page.goto(`${origin}/explore/BTC-PERP`);
+  const candles = page.locator('#candles');
+  await candles.scrollIntoViewIfNeeded();
+  await page.locator('#candles[data-drawn]').waitFor();
+  await candles.locator('summary').click();
+  await candles.locator('tbody tr').nth(1).waitFor();
+  const shown = await candles.locator('.readout strong').textContent();
+  t.match(shown, /^from /);
+  t.match(shown, `${opened[1]?.slice(11, 19)} UTC`);
+  t.same(
+    await candles.locator('tbody th').allTextContents(),
+    opened.map((instant) => instant.replace('T', ' ').slice(0, 19)).reverse(),
+  );
+  t.same(await candles.locator('thead th').allTextContents(), ['Opened, UTC', 'binance']);
+  await on.context.close();
+});
+
 t.test('what was read before stays, with its end, when it cannot be read again', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;

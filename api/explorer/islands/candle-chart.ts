@@ -62,7 +62,7 @@ const toCandle = ({ open_time, close_time, open, high, low, close }: Row): Candl
         ...{ open: Number(open), high: Number(high), low: Number(low), close: Number(close) },
       };
 
-const toChartData = ({ from, to, items }: Answer): ChartData => {
+const toChartData = ({ from, to, items }: Answer, periodMs: number): ChartData => {
   const rows = items[0]?.rows ?? [];
   const candles = rows.map(toCandle);
   const unit = formatUnit(items[0]?.units['volume'], items[0]?.quote);
@@ -85,6 +85,7 @@ const toChartData = ({ from, to, items }: Answer): ChartData => {
     toMs: Date.parse(to),
     lines: [line],
     candles: shown,
+    periodMs,
     axis: { times: 1, suffix: '' },
   };
 };
@@ -117,7 +118,7 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Cand
           to: new Date(to).toISOString(),
         },
       });
-      chart.show(toChartData(answer));
+      chart.show(toChartData(answer, stepMs));
       shown = `${range.timeframe} each, until ${formatClock(Date.parse(answer.to))}`;
       statusElement.textContent = shown;
     } catch (error) {

@@ -18,8 +18,10 @@ export type ChartData = {
   readonly fromMs: number;
   readonly toMs: number;
   readonly lines: readonly Line[];
-  /** Drawn in place of the lines, of which there is one then: of their closes. */
+  /** Drawn in place of the lines, of which there is one then: of their closes. Its points are in the middle of their periods. */
   readonly candles: readonly Candle[] | null;
+  /** The length of a period of candles; 0 for readings, whose points are instants. */
+  readonly periodMs: number;
   /** Figures of the axis are multiplied and named so. */
   readonly axis: { readonly times: number; readonly suffix: string };
 };

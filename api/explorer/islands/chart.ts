@@ -35,9 +35,16 @@ const renderElement = <K extends keyof HTMLElementTagNameMap>(
 
 const formatHole = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
 
+/** A candle has the instant at which it opens, as in answers (H-10). */
+const findOpen = (ms: number, { periodMs }: ChartData): number => ms - periodMs / 2;
+
 /** With its day where the chart has several. */
-const formatInstant = (ms: number, { fromMs, toMs }: ChartData): string =>
-  formatUtc(fromMs).slice(0, 10) === formatUtc(toMs).slice(0, 10) ? formatClock(ms) : `${formatUtc(ms)} UTC`;
+const formatInstant = (ms: number, data: ChartData): string => {
+  const { fromMs, toMs, candles } = data;
+  const shownMs = findOpen(ms, data);
+  const isOneDay = formatUtc(fromMs).slice(0, 10) === formatUtc(toMs).slice(0, 10);
+  return `${candles === null ? '' : 'from '}${isOneDay ? formatClock(shownMs) : `${formatUtc(shownMs)} UTC`}`;
+};
 
 const formatFigure = ({ unit = '' }: Line, text: string): string => (unit === '' ? text : `${text} ${unit}`);
 
@@ -225,7 +232,8 @@ export class Chart {
     const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);
     const table = renderElement('table');
     const head = table.createTHead().insertRow();
-    for (const [i, name] of ['Instant, UTC', ...data.lines.map(formatHeading)].entries()) {
+    const place = data.candles === null ? 'Instant, UTC' : 'Opened, UTC';
+    for (const [i, name] of [place, ...data.lines.map(formatHeading)].entries()) {
       const heading = renderElement('th', name, i === 0 ? '' : 'number');
       heading.scope = 'col';
       head.append(heading);
@@ -233,7 +241,7 @@ export class Chart {
     const body = table.createTBody();
     for (const ms of instants.slice(0, MOST_TABLE_ROWS)) {
       const row = body.insertRow();
-      const heading = renderElement('th', formatUtc(ms));
+      const heading = renderElement('th', formatUtc(findOpen(ms, data)));
       heading.scope = 'row';
       row.append(heading);
       for (const line of data.lines) {

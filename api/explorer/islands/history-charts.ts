@@ -86,6 +86,7 @@ const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: 
   return {
     ...{ fromMs: Date.parse(answer.from), toMs: Date.parse(answer.to), lines },
     candles: null,
+    periodMs: 0,
     axis: AXES[chart] ?? PLAIN,
   };
 };
