@@ -177,7 +177,7 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
       const purchase = await purchases.settle(receiptId, decision.transaction, receiptId);
       return purchase === null ? { is: 'unknown' } : { is: 'bought', purchase };
     }
-    // Not recorded: another process took it up after the lease had ended, and may have settled it.
+    // Not recorded: another process took it up after the lease had ended, and may have settled it or sent it again.
     if (decision.is === 'failed') return (await store.fail(receiptId, decision)) ? decision : { is: 'unknown' };
     await store.doubt(receiptId);
     return decision;

@@ -53,7 +53,7 @@ const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled)
     const decided = await askChain(deps, open);
     if (decided !== 'unused') return decided;
     if (outcome.is === 'unknown') return UNKNOWN;
-    return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)) };
+    return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)), ofCall: open.call };
   } catch (err) {
     // While the chain is unavailable it is queried every few seconds; the age of unknown payments raises the alarm.
     deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not respond about a payment');
@@ -69,7 +69,8 @@ const recordDecision = async (deps: SettlementDeps, open: OpenPayment, decision:
     else await purchases.settle(receiptId, decision.transaction, null);
   } else if (decision.is === 'failed') {
     const { reason, payersFault } = decision;
-    await store.fail(receiptId, decision);
+    // Not recorded: another process has settled it meanwhile, or has sent it again.
+    if (!(await store.fail(receiptId, decision))) return;
     log.warn({ receipt_id: receiptId, reason, payers_fault: payersFault }, 'a served payment was not settled');
   } else {
     await store.doubt(receiptId);

@@ -28,8 +28,11 @@ export type Standing = {
   readonly unsettled: number;
 };
 
-/** `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). */
-export type Failure = { readonly reason: string; readonly payersFault: boolean };
+/**
+ * `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). `ofCall`: the settle call that was refused; absent
+ * where the chain shows that nothing will be paid, whoever sends it.
+ */
+export type Failure = { readonly reason: string; readonly payersFault: boolean; readonly ofCall?: string };
 
 type NewPayment = PaymentKey &
   Settleable & {
@@ -45,6 +48,8 @@ export type OpenPayment = Settleable & {
   readonly receiptId: string;
   readonly plan: PlanCode | null;
   readonly presentedMs: number;
+  /** The newest settle call of it, of whichever process. */
+  readonly call: string;
 };
 
 type OpenRow = {
@@ -53,11 +58,14 @@ type OpenRow = {
   readonly payload: Settleable['payload'];
   readonly offer: Settleable['offer'];
   readonly presented_at: Date;
+  readonly call: string;
 };
 
 const LEASE = `now() + interval '${LEASE_S} seconds'`;
 const IS_GONE = "p.state in ('presented', 'verified') and p.lease_until <= now()";
-const OPEN = 'p.receipt_id, p.plan, p.payload, p.offer, p.presented_at';
+/** Each call is known by the instant at which it was sent; as a number, because a date has only milliseconds. */
+const CALL = 'extract(epoch from p.sent_at)::text';
+const OPEN = `p.receipt_id, p.plan, p.payload, p.offer, p.presented_at, ${CALL} as call`;
 
 const READ = `
   select p.state, p.plan, p.payload ->> 'signature' as signature,
@@ -106,7 +114,10 @@ const SETTLE = `
     where receipt_id = $1 and state in ('settling', 'unknown') returning *)
   insert into payment_ledger (receipt_id, transaction, network, payer, nonce, amount, class, plan, presented_at, settled_at)
   select receipt_id, transaction, network, payer, nonce, amount, class, plan, presented_at, ended_at from ended`;
-const FAIL = 'select fail_payment($1, $2, $3) as failed';
+/** A refused call ends its payment only while no later call may still pay it (D-1151). The row is locked, so that none is sent meanwhile. */
+const FAIL = `
+  with mine as (select p.receipt_id from payments p where p.receipt_id = $1 and ($4::text is null or ${CALL} = $4) for update)
+  select fail_payment(receipt_id, $2, $3) as failed from mine`;
 
 const TIDY = [
   // A lease that ends further in the future was taken before the clock was set back: its process renews it, unless the process has ended.
@@ -127,8 +138,8 @@ const TIDY = [
 const OLDEST = `select coalesce(extract(epoch from now() - min(coalesce(sent_at, presented_at)) filter (where state = 'unknown')), 0)::float as unknown_s,
   count(*) filter (where state in ('served', 'settling', 'unknown') and valid_before < now())::integer as overdue from payments`;
 
-const toOpen = ({ receipt_id, plan, payload, offer, presented_at }: OpenRow): OpenPayment => ({
-  ...{ receiptId: receipt_id, plan, payload, offer },
+const toOpen = ({ receipt_id, plan, payload, offer, presented_at, call }: OpenRow): OpenPayment => ({
+  ...{ receiptId: receipt_id, plan, payload, offer, call },
   presentedMs: presented_at.getTime(),
 });
 
@@ -191,8 +202,9 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
     doubt: (receiptId: string) => isDone(DOUBT, [receiptId]),
     /** The payment of a call and its row of the ledger. */
     settle: (receiptId: string, transaction: string) => isDone(SETTLE, [receiptId, transaction]),
-    async fail(receiptId: string, { reason, payersFault }: Failure): Promise<boolean> {
-      const { rows } = await query<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
+    /** False: it has ended already, or has been sent again since the call that was refused. */
+    async fail(receiptId: string, { reason, payersFault, ofCall }: Failure): Promise<boolean> {
+      const { rows } = await query<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault, ofCall ?? null]);
       return rows[0]?.failed ?? false;
     },
     /** Deletes rows of processes that have ended, and rows that are no longer needed. */

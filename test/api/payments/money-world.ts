@@ -1,5 +1,6 @@
 // Money without a chain: who has paid whom, a facilitator that may lose answers or be late, and API processes that may die, over a real PostgreSQL.
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { Call, Payment, PaymentChecks, Refused } from '../../../api/access/call.ts';
@@ -30,7 +31,9 @@ export type Authorization = {
 };
 
 /** How a settle call ends: `lost` is done and not answered, `late` is done when blocks come again, `nothing` neither. */
-export const SETTLE_MODES = ['good', 'good', 'good', 'lost', 'late', 'nothing', 'refused'] as const;
+export const SETTLE_ENDS = ['good', 'lost', 'late', 'nothing', 'refused'] as const;
+/** `held`: the call is under way until the facilitator is told how it ends. */
+export const SETTLE_MODES = ['good', 'good', 'lost', 'late', 'nothing', 'refused', 'held', 'held'] as const;
 export const VERIFY_MODES = ['good', 'good', 'good', 'good', 'away', 'refused'] as const;
 
 const nonceOf = ({ payload }: Settleable): string => payload.authorization.nonce;
@@ -43,6 +46,8 @@ export class Money {
   readonly used = new Map<string, string | null>();
   readonly expired = new Set<string>();
   #late: Settleable[] = [];
+  #held: { readonly payment: Settleable; readonly answer: (settled: Settled) => void }[] = [];
+  #noticed = Promise.withResolvers<void>();
   isChainAway = false;
   settleMode: (typeof SETTLE_MODES)[number] = 'good';
   verifyMode: (typeof VERIFY_MODES)[number] = 'good';
@@ -84,23 +89,48 @@ export class Money {
       const refused = this.#findFault(payment);
       return refused === null ? null : { refused };
     },
-    settle: async (payment) => {
-      switch (this.settleMode) {
-        case 'good':
-          return this.#send(payment);
-        case 'lost':
-          this.#send(payment);
-          return { is: 'unknown', why: 'lost' };
-        case 'late':
-          this.#late.push(payment);
-          return { is: 'unknown', why: 'late' };
-        case 'nothing':
-          return { is: 'unknown', why: 'nothing' };
-        case 'refused':
-          return { is: 'refused', reason: 'facilitator_refused: test' };
-      }
-    },
+    settle: async (payment) => (this.settleMode === 'held' ? this.#hold(payment) : this.#end(payment, this.settleMode)),
   };
+
+  #end(payment: Settleable, how: (typeof SETTLE_ENDS)[number]): Settled {
+    switch (how) {
+      case 'good':
+        return this.#send(payment);
+      case 'lost':
+        this.#send(payment);
+        return { is: 'unknown', why: 'lost' };
+      case 'late':
+        this.#late.push(payment);
+        return { is: 'unknown', why: 'late' };
+      case 'nothing':
+        return { is: 'unknown', why: 'nothing' };
+      case 'refused':
+        return { is: 'refused', reason: 'facilitator_refused: test' };
+    }
+  }
+
+  #hold(payment: Settleable): Promise<Settled> {
+    const { promise, resolve } = Promise.withResolvers<Settled>();
+    this.#held.push({ payment, answer: resolve });
+    this.#noticed.resolve();
+    this.#noticed = Promise.withResolvers();
+    return promise;
+  }
+
+  /** Resolves when the next settle call is held. */
+  get nextHeld(): Promise<void> {
+    return this.#noticed.promise;
+  }
+
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** One of the held calls ends; `at`: which one, from 0 to 1. */
+  release(at: number, how: (typeof SETTLE_ENDS)[number]): void {
+    const [call] = this.#held.splice(Math.floor(at * this.#held.length), 1);
+    call?.answer(this.#end(call.payment, how));
+  }
 
   readonly chain: PaymentChain = {
     look: async (payment) => {
@@ -119,6 +149,27 @@ export class Money {
 }
 
 let signers = 0;
+/** Statements under way of all processes. */
+class Statements {
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  note<T>(statement: Promise<T>): Promise<T> {
+    this.#underWay.add(statement);
+    const forget = () => this.#underWay.delete(statement);
+    statement.then(forget, forget);
+    return statement;
+  }
+
+  /** Resolves when no process has anything left to do but to wait for others. */
+  async quiet(): Promise<void> {
+    do {
+      await Promise.allSettled(this.#underWay);
+      for (let turn = 0; turn < 5; turn++) await nextTurn();
+    } while (this.#underWay.size > 0);
+  }
+}
+export const statements = new Statements();
+
 /** A wallet with funds. */
 export const openWallet = (money: Money, balance: number): PrivateKeyAccount => {
   signers += 1;
@@ -162,7 +213,7 @@ export class Node {
     const state: { node: Node | null } = { node: null };
     const query = async (...args: Parameters<Pool['query']>): Promise<unknown> => {
       if (state.node?.isDead === true) throw new Error('the process is dead');
-      const answer: unknown = await pool.query(...args);
+      const answer: unknown = await statements.note(pool.query(...args) as unknown as Promise<unknown>);
       if (state.node === null || state.node.loses === 0) return answer;
       state.node.loses -= 1;
       throw new Error('connection reset by peer');

@@ -7,7 +7,17 @@ import { isRefused } from '../../../api/access/call.ts';
 import { hashKey } from '../../../api/access/keys.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
-import { type Authorization, authorize, Money, Node, openWallet, SETTLE_MODES, VERIFY_MODES } from './money-world.ts';
+import {
+  type Authorization,
+  authorize,
+  Money,
+  Node,
+  openWallet,
+  SETTLE_ENDS,
+  SETTLE_MODES,
+  statements,
+  VERIFY_MODES,
+} from './money-world.ts';
 
 t.setTimeout(0);
 // More by hand: MONEY_STEPS=20000 MONEY_SEED=3 npm test -- payments/money; the seed is in the title.
@@ -39,6 +49,10 @@ class World {
   readonly #wallets = Array.from({ length: WALLETS }, () => openWallet(this.money, FUNDS));
   #nodes: Node[] = [];
   #open: Open[] = [];
+  /** Requests, answers and sweeps that wait for the facilitator. */
+  readonly #underWay = new Set<Promise<void>>();
+  /** Requests whose answers are not open yet. */
+  readonly #presented = new Set<Pick<Open, 'node' | 'course'>>();
   #receipts = 0;
 
   constructor(pool: Pool, random: () => number) {
@@ -59,7 +73,8 @@ class World {
     [14, () => this.#present(this.#choose(this.courses), this.#choose(this.#nodes))],
     [2, () => this.#presentTwice(this.#choose(this.courses))],
     [12, () => this.#finish()],
-    [6, () => this.#choose(this.#nodes).sweep()],
+    [6, () => this.#start(this.#choose(this.#nodes).sweep())],
+    [4, () => this.#release(this.#choose(SETTLE_ENDS))],
     [5, () => this.#pass()],
     [2, () => this.#kill()],
     [2, () => this.#stall(this.#choose(this.#nodes))],
@@ -83,6 +98,18 @@ class World {
     }
   }
 
+  /** Done, or under way until the facilitator answers. */
+  async #start(work: Promise<void>): Promise<void> {
+    this.#underWay.add(work);
+    const done = work.finally(() => this.#underWay.delete(work));
+    await Promise.race([done, this.money.nextHeld.then(() => statements.quiet())]);
+  }
+
+  async #release(how: (typeof SETTLE_ENDS)[number]): Promise<void> {
+    this.money.release(this.#random(), how);
+    await statements.quiet();
+  }
+
   async #sign(): Promise<void> {
     const signed = await authorize(this.#choose(this.#wallets), this.#random() < 0.3);
     this.courses.push({ ...signed, whole: [], isExcused: false });
@@ -91,14 +118,20 @@ class World {
     await this.#present(this.courses.at(-1) as Course, this.#choose(this.#nodes));
   }
 
-  async #present(course: Course, node: Node): Promise<void> {
+  #present(course: Course, node: Node): Promise<void> {
+    const presented = { node, course };
+    this.#presented.add(presented);
+    return this.#start(this.#bring(course, node).finally(() => this.#presented.delete(presented)));
+  }
+
+  async #bring(course: Course, node: Node): Promise<void> {
     this.#receipts += 1;
     const receiptId = `rcp_${this.#receipts}`;
     const payment = await node.present(course, receiptId);
     if (isRefused(payment)) return;
     if (payment.buys === 'call') return this.#takeCall(payment, { node, course, receiptId });
     const answer: PlanAnswer = await payment.buy();
-    if (answer.status !== 200) return;
+    if (answer.status !== 200 || node.isDead) return;
     const { key } = (answer.body as { purchase: { key: string } }).purchase;
     this.#open.push({ node, course, receiptId, end: answer.end ?? (async () => undefined), key });
   }
@@ -119,7 +152,7 @@ class World {
     if (open === undefined) return;
     const left = this.#random() < 0.8 ? 'whole' : 'cut';
     if (left === 'whole') open.course.whole.push({ receiptId: open.receiptId, key: open.key });
-    await open.end(left);
+    await this.#start(open.end(left));
   }
 
   /** Processes that live renew what they hold, once a second: before another one looks. */
@@ -134,7 +167,7 @@ class World {
 
   /** What it was answering may have been given away meanwhile. */
   #excuse(node: Node): void {
-    for (const open of this.#open) if (open.node === node) open.course.isExcused = true;
+    for (const open of [...this.#open, ...this.#presented]) if (open.node === node) open.course.isExcused = true;
   }
 
   #stall(node: Node): void {
@@ -169,7 +202,11 @@ class World {
     Object.assign(this.money, { settleMode: 'good', verifyMode: 'good', isChainAway: false });
     this.money.mine();
     for (const node of this.#nodes) Object.assign(node, { isStalled: false, loses: 0 });
-    while (this.#open.length > 0) await this.#finish();
+    while (this.#underWay.size > 0 || this.#open.length > 0) {
+      while (this.money.held > 0) await this.#release('good');
+      await Promise.all(this.#underWay);
+      while (this.#open.length > 0) await this.#finish();
+    }
     for (;;) {
       await this.#pool.query(LATER);
       await this.#pool.query(CLAIMS_LATER);
