@@ -163,7 +163,7 @@ const renderParts = (shown: Shown): Content => {
   const name = makeTitle(shown, chosen);
   return html`<h2>Candles, book, liquidations</h2>
     ${renderListingForm(shown)}
-    <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
+    <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-asset=${chosen.asset} data-price=${view.price}>
       <figure class="chart" id="candles">
         <figcaption><h3>${`Candles of ${view.price}s, ${name}`}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
         ${renderPlot([chosen.venue])}
@@ -177,7 +177,7 @@ const renderParts = (shown: Shown): Content => {
     </div>
     ${
       scope.layers.includes('liquidation')
-        ? html`<section id="liquidations"><h3>Liquidations, all venues</h3><p class="muted small-text" data-told>Not read yet</p><div data-rows></div></section>`
+        ? html`<section id="liquidations" data-assets=${JSON.stringify(Object.fromEntries(listings.map((listing) => [toListingKey(listing), listing.asset])))}><h3>Liquidations, all venues</h3><p class="muted small-text" data-told>Not read yet</p><div data-rows></div></section>`
         : html`<p class="muted small-text">Liquidations are part of the plans from Standard.</p>`
     }`;
 };

@@ -143,6 +143,40 @@ t.test(
   },
 );
 
+t.test(
+  'candles, book and liquidations name the asset and the currency of their quantities too (V-04, N-07)',
+  async (t) => {
+    const on = await visit(chromium, 'desktop');
+    const { page } = on;
+    const of = { venue: 'binance', venue_symbol: '1000PEPEUSDT', quote: 'USDT' };
+    await page.route('**/api/explore/candles', async (route) => {
+      const { from, to } = route.request().postDataJSON() as Asked;
+      const prices = { open: '1', high: '3', low: '1', close: '2', volume: '5' };
+      const open_time = new Date(Date.parse(to) - 60_000).toISOString();
+      const rows = [{ open_time, close_time: to, status: 'present', ...prices }];
+      await route.fulfill({ body: JSON.stringify({ from, to, items: [{ ...of, units: { volume: 'base' }, rows }] }) });
+    });
+    await page.route('**/api/explore/liquidations', async (route) => {
+      const { from, to } = route.request().postDataJSON() as Asked;
+      const units = { price: 'quote', quantity: 'base', value: 'quote' };
+      const rows = [{ received_at: from, side: 'long', price: '2', price_kind: 'fill', quantity: '5', value: '10' }];
+      const items = [{ ...of, units, rows, gaps: [], completeness: 'full' }];
+      await route.fulfill({ body: JSON.stringify({ from, to, items, page: { next_cursor: null } }) });
+    });
+    await page.route('**/api/explore/books', (route) => route.fulfill({ body: writeBook() }));
+    await page.goto(`${origin}/explore/PEPE-PERP`);
+    await page.locator('#candles').scrollIntoViewIfNeeded();
+    await page.locator('#candles[data-drawn]').waitFor();
+    t.match(await page.locator('#candles .readout').textContent(), /volume 5 1000PEPE$/);
+    await page.locator('#book').scrollIntoViewIfNeeded();
+    t.equal(await page.locator('#book th').nth(1).textContent(), 'Size (1000PEPE)');
+    await page.locator('#liquidations').scrollIntoViewIfNeeded();
+    await page.locator('#liquidations td').first().waitFor();
+    t.same((await page.locator('#liquidations td').allTextContents()).slice(-2), ['5 1000PEPE', '10 USDT']);
+    await on.context.close();
+  },
+);
+
 t.test('a candle has the instant at which it opens, as in the answer of the API (H-10)', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;

@@ -1,5 +1,5 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it is not current.
-import { alignPoints, formatClock, formatForm } from '../board/figure-text.ts';
+import { alignPoints, formatClock, formatForm, formatUnit, nameUnit } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { readWhileSeen } from './history-charts.ts';
@@ -100,10 +100,11 @@ const renderWithheldNote = (words: string): HTMLElement => {
 const describeBook = ({ status, reason = status, gap_cause: cause }: Book): string =>
   `${formatReason(reason, cause)}: ${describeReason(reason, cause)}`;
 
-const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
+const makeParts = (book: Book | undefined, asset: string): readonly HTMLElement[] => {
   if (book === undefined) return [];
-  const { status, bids, asks, bands, quote, size_unit: unit } = book;
+  const { status, bids, asks, bands, quote } = book;
   if (status !== 'present' || bids === null || asks === null) return [renderWithheldNote(describeBook(book))];
+  const unit = formatUnit(nameUnit(book.size_unit, asset), quote);
   const largest = Math.max(...[...bids, ...asks].map(([, size]) => Number(size)));
   return [
     renderSideTable('Bids', bids, { unit, quote, largest }),
@@ -136,7 +137,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
       const at = formatClock(Date.parse(answer.evaluated_at));
-      place.replaceChildren(...makeParts(answer.items[0]));
+      place.replaceChildren(...makeParts(answer.items[0], listing['asset'] ?? ''));
       statusElement.textContent = `At ${at}. ${answer.liquidity_note}`;
       clearTimeout(expiry);
       expiry = setTimeout(() => {

@@ -1,5 +1,5 @@
 // Candles of one listing, with a hole for each period that has none.
-import { formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
+import { formatClock, formatForm, formatUnit, nameUnit } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
@@ -62,10 +62,12 @@ const toCandle = ({ open_time, close_time, open, high, low, close }: Row): Candl
         ...{ open: Number(open), high: Number(high), low: Number(low), close: Number(close) },
       };
 
-const toChartData = ({ from, to, items }: Answer, periodMs: number): ChartData => {
+type Context = { readonly periodMs: number; readonly asset: string };
+
+const toChartData = ({ from, to, items }: Answer, { periodMs, asset }: Context): ChartData => {
   const rows = items[0]?.rows ?? [];
   const candles = rows.map(toCandle);
-  const unit = formatUnit(items[0]?.units['volume'], items[0]?.quote);
+  const unit = formatUnit(nameUnit(items[0]?.units['volume'] ?? '', asset), items[0]?.quote);
   const line: Line = {
     name: items[0]?.venue ?? '',
     // The crosshair is in the middle of a candle.
@@ -118,7 +120,7 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Cand
           to: new Date(to).toISOString(),
         },
       });
-      chart.show(toChartData(answer, stepMs));
+      chart.show(toChartData(answer, { periodMs: stepMs, asset: listing['asset'] ?? '' }));
       shown = `${range.timeframe} each, until ${formatClock(Date.parse(answer.to))}`;
       statusElement.textContent = shown;
     } catch (error) {

@@ -1,5 +1,6 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
-import { formatForm, formatQuantity, formatSpan, formatUtc } from '../board/figure-text.ts';
+import { formatForm, formatQuantity, formatSpan, formatUtc, nameUnit } from '../board/figure-text.ts';
+import { toListingKey } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { listLineNames, readWhileSeen } from './history-charts.ts';
 import { createNewestReader, type Paged } from './newest-page.ts';
@@ -37,11 +38,14 @@ const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Val
 
 type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonly isGap: boolean };
 
-const listEvents = ({ quote, units, rows }: Item, name: string): readonly Shown[] =>
+/** `asset`: what a quantity in `base` is a number of. */
+type Named = { readonly name: string; readonly asset: string };
+
+const listEvents = ({ quote, units, rows }: Item, { name, asset }: Named): readonly Shown[] =>
   rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
     const format = (figure: string | null, unit: string | undefined) =>
-      figure === null ? 'not known' : formatQuantity(figure, unit, quote);
+      figure === null ? 'not known' : formatQuantity(figure, nameUnit(unit ?? '', asset), quote);
     const cells = [
       formatUtc(atMs),
       name,
@@ -67,7 +71,7 @@ const listHoles = (items: readonly Item[], names: readonly string[]): readonly S
   });
 };
 
-const makeTable = (items: readonly Item[]): HTMLTableElement => {
+const makeTable = (items: readonly Item[], assets: Readonly<Record<string, string>>): HTMLTableElement => {
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
   for (const [i, text] of HEADINGS.entries()) {
@@ -79,7 +83,9 @@ const makeTable = (items: readonly Item[]): HTMLTableElement => {
   }
   const body = table.createTBody();
   const names = listLineNames(items);
-  const events = items.flatMap((item, i) => listEvents(item, names[i] ?? ''));
+  const events = items.flatMap((item, i) =>
+    listEvents(item, { name: names[i] ?? '', asset: assets[toListingKey(item)] ?? 'base' }),
+  );
   const shown = [...events, ...listHoles(items, names)].sort((a, b) => b.atMs - a.atMs);
   for (const { cells, isGap } of shown.slice(0, MOST_ROWS)) {
     const row = body.insertRow();
@@ -124,6 +130,7 @@ const describeAnswer = ({ from, to, items }: Answer): string => {
 export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestion): void => {
   const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
+  const assets = JSON.parse(section.dataset['assets'] ?? '{}') as Readonly<Record<string, string>>;
   const readNewest = openReader(asked);
   let shown = '';
   readWhileSeen(section, REFRESH_MS, async () => {
@@ -132,7 +139,7 @@ export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestio
       const frame = document.createElement('div');
       frame.className = 'table';
       Object.assign(frame, { tabIndex: 0, role: 'region', ariaLabel: 'Liquidations' });
-      frame.append(makeTable(answer.items));
+      frame.append(makeTable(answer.items, assets));
       place.replaceChildren(frame);
       shown = describeAnswer(answer);
       status.textContent = shown;
