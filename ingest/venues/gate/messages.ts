@@ -230,7 +230,7 @@ const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =
   mapElements(body, (order) => {
     const position = toSided(order.size);
     if (position === null) return [];
-    const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
+    const { amount } = toSigned(isAbsent(order.order_size) ? order.size : order.order_size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
     const values = {
       id: null,

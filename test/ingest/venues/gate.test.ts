@@ -433,7 +433,7 @@ t.test('the sign of a trade is its side, the stamp the finest it has', (t) => {
   t.end();
 });
 
-// No recording has a liquidation: those of https://www.gate.com/docs/developers/futures/ws/en, seen 2026-11-21.
+// Besides the recorded ones: those of https://www.gate.com/docs/developers/futures/ws/en, seen 2026-11-21.
 
 t.test('a liquidation order that sells closes a long; an answer names the position', (t) => {
   const order = { price: 215.1, size: '-124', time_ms: 1541486601123, contract: 'BTC_USDT' };
