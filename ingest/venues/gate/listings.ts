@@ -76,6 +76,8 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
       worth.venue_kind === 'linear' ? { ...NORMALISATION, contract_size: CONTRACT_SIZE } : NORMALISATION,
     price_types: PRICE_TYPES,
     not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
+    // Recorded at one time, `total_size` of a ticker is twice the contract's `position_size`, the positions of one side.
+    oi_sides: 'two',
     listed_at: readSeconds(contract.launch_time, 'launch_time') ?? readSeconds(contract.create_time, 'create_time'),
     delisted_at: readSeconds(contract.delisted_time, 'delisted_time'),
   });

@@ -51,7 +51,7 @@ t.test('each rule of a listing has its derivation', (t) => {
       candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
-      oi_sides: null,
+      oi_sides: 'two',
       listed_at: 1681909147_000_000,
       delisted_at: null,
     }),

@@ -1,4 +1,4 @@
-// Live messages of 2022 and 2026, value by value: liquidations of seven venues, candles of OKX and MEXC, dYdX' markets.
+// Live messages of 2022 and 2026, value by value: liquidations of seven venues, candles of OKX and MEXC, Gate's open interest, dYdX' markets.
 import t from 'tap';
 import { aster } from '../../../ingest/venues/aster/index.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
@@ -140,6 +140,24 @@ t.test('OKX: four hours between settlements; a long-dated future has funding and
     .filter(({ layer }) => layer === 'funding');
   t.match(rates, [{ venue_symbol: 'CHIP-USDT-SWAP', values: { funding: '0.00005', funding_interval_ms: 14_400_000 } }]);
   t.equal(rates.length, 1);
+  t.end();
+});
+
+/** The digits of a figure, as published. */
+const read = (values: unknown, name: string): bigint => BigInt((values as Record<string, string>)[name] ?? '');
+
+t.test('Gate: open interest counts both sides, as its listings state (D-1176)', (t) => {
+  const { listingsOf, lineOf, mapFile } = venueBench(gate);
+  const contracts = JSON.parse(lineOf(LIVE, 2).raw) as readonly { name: string; position_size: number }[];
+  const totals = mapFile(LIVE).filter(({ layer }) => layer === 'oi');
+  t.same(
+    totals.map(({ venue_symbol, values }) => [venue_symbol, read(values, 'oi')]),
+    contracts.map(({ name, position_size }) => [name, 2n * BigInt(position_size)]),
+  );
+  t.same(
+    listingsOf(LIVE).map(({ values }) => values.oi_sides),
+    ['two', 'two', 'two'],
+  );
   t.end();
 });
 
