@@ -79,8 +79,8 @@ export const readFactsAt = (
   const complete = async (): Promise<Facts[]> => {
     if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
     const columns = openSeriesCache(live);
-    const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
-    if (loading !== null) await readWithin(loading, reading, LOADING);
+    let facts: Facts[];
+    const awaited = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     const windows = (one: Selected): Windows => {
       const { capabilities, venue } = requireVenue(live, one);
       const { at, units } = terms;
@@ -88,7 +88,13 @@ export const readFactsAt = (
       const when = { at, now: at, watermark: moment.watermarkOf(venue), ...cameBy };
       return capture(one, plan.needs, { ...when, columns, capabilities, stateLag: moment.isBehind(venue), units });
     };
-    return convertUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
+    try {
+      if (awaited !== null) await readWithin(awaited.done, reading, LOADING);
+      facts = makeFacts(selected, terms, { layers, windows });
+    } finally {
+      awaited?.release();
+    }
+    return convertUnits(plan, facts, reading);
   };
   return { complete };
 };

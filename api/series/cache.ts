@@ -1,5 +1,6 @@
 // The series cache: columns by listing, member and timeframe, filled on demand from the store and then extended by `live`, so that a
-// live screen reads no database once warm. Bounded by bytes; the columns that were not requested for longest are removed first.
+// live screen reads no database once warm. Bounded by bytes; the columns that were not requested for longest are removed first, but none that a caller
+// waits with.
 import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -54,6 +55,12 @@ const findFirstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): 
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly first: number };
 type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
+/** Loads that a caller waits for: those that it began, and those of other callers. */
+type Waits = { readonly own: ReadonlySet<Promise<void>>; readonly others: ReadonlySet<Promise<void>> };
+/** What a caller asks for. `begin` gives a reader. */
+type Ask = { readonly at: Micros; readonly begin: () => HistoryReader };
+/** Columns are held once `done` resolves, and stay until `release`; it rejects as the store does with the caller's own statements. */
+export type Awaiting = { readonly done: Promise<void>; readonly release: () => void };
 type Load = {
   readonly reader: HistoryReader;
   readonly live: LiveMemory;
@@ -118,6 +125,16 @@ export const readColumns = async (
   return { columnOf: (listing, spec) => columns.get(toKey(listing, toSpecId(spec))) };
 };
 
+/** Rejects with the caller's own loads; false: one of another caller has failed. */
+const waitForAll = async ({ own, others }: Waits): Promise<boolean> => {
+  let isWhole = true;
+  const fail = (): void => {
+    isWhole = false;
+  };
+  await Promise.all([...own, ...[...others].map((other) => other.catch(fail))]);
+  return isWhole;
+};
+
 export class SeriesCache implements Columns {
   readonly #live: LiveMemory;
   readonly #mostBytes: number;
@@ -128,6 +145,8 @@ export class SeriesCache implements Columns {
   readonly #byListing = new Map<string, Set<Target>>();
   /** Of each held column when it was added: its digits come and go. */
   readonly #sizes = new Map<Target, number>();
+  /** How many callers wait with each column. */
+  readonly #kept = new Map<string, number>();
   #bytes = 0;
 
   constructor(live: LiveMemory, mostBytes = MOST_BYTES) {
@@ -146,13 +165,31 @@ export class SeriesCache implements Columns {
     return this.#columns.get(toKey(listing, toSpecId(spec)))?.column;
   }
 
-  /** Null: everything requested is held. Otherwise a promise that resolves once it is; it rejects as the store does. `begin` gives a reader. */
-  ensure(
-    listings: readonly Selected[],
-    needs: readonly Need[],
-    { at, begin }: { readonly at: Micros; readonly begin: () => HistoryReader },
-  ): Promise<void> | null {
-    const waits = new Set<Promise<void>>();
+  /** Null: everything requested is held, and may be read at once. */
+  ensure(listings: readonly Selected[], needs: readonly Need[], ask: Ask): Awaiting | null {
+    const waits = this.#begin(listings, needs, ask);
+    if (waits === null) return null;
+    const keys = listings.flatMap(({ listing }) => needs.map(({ spec }) => toKey(listing, toSpecId(spec))));
+    const letGo = this.#keep(keys);
+    let isAwaited = true;
+    const release = (): void => {
+      isAwaited = false;
+      letGo();
+    };
+    const wait = async (first: Waits): Promise<void> => {
+      for (let next: Waits | null = first; next !== null; ) {
+        const isWhole = await waitForAll(next);
+        // What another caller began ended with that caller's time.
+        next = isWhole || !isAwaited ? null : this.#begin(listings, needs, ask);
+      }
+      if (this.#sum(keys) > this.#mostBytes) release();
+    };
+    return { done: wait(waits), release };
+  }
+
+  /** Begins to load what is neither held nor being loaded; null when all is held. */
+  #begin(listings: readonly Selected[], needs: readonly Need[], { at, begin }: Ask): Waits | null {
+    const others = new Set<Promise<void>>();
     const missing: Missing[] = [];
     for (const { spec, bars } of needs) {
       const id = toSpecId(spec);
@@ -162,12 +199,35 @@ export class SeriesCache implements Columns {
         const key = toKey(listing.listing, id);
         if (this.#holds(key, Math.max(least, known))) continue;
         const loading = this.#loading.get(key);
-        if (loading !== undefined && loading.first <= Math.max(least, known)) waits.add(loading.done);
+        if (loading !== undefined && loading.first <= Math.max(least, known)) others.add(loading.done);
         else missing.push({ listing, spec, first: Math.max(least - MARGIN, known) });
       }
     }
-    if (missing.length > 0) for (const done of this.#load(missing, at, begin())) waits.add(done);
-    return waits.size === 0 ? null : Promise.all(waits).then(() => undefined);
+    const own = new Set(missing.length === 0 ? [] : this.#load(missing, at, begin()));
+    return own.size + others.size === 0 ? null : { own, others };
+  }
+
+  /** Keeps columns that a caller waits for: what others load meanwhile does not remove them. */
+  #keep(keys: readonly string[]): () => void {
+    for (const key of keys) this.#kept.set(key, (this.#kept.get(key) ?? 0) + 1);
+    let isKept = true;
+    return () => {
+      if (!isKept) return;
+      isKept = false;
+      for (const key of keys) {
+        const left = (this.#kept.get(key) ?? 1) - 1;
+        if (left > 0) this.#kept.set(key, left);
+        else this.#kept.delete(key);
+      }
+      this.#evict();
+    };
+  }
+
+  #sum(keys: readonly string[]): number {
+    return keys.reduce((sum, key) => {
+      const held = this.#columns.get(key);
+      return sum + (held === undefined ? 0 : (this.#sizes.get(held) ?? 0));
+    }, 0);
   }
 
   #holds(key: string, first: number): boolean {
@@ -179,7 +239,9 @@ export class SeriesCache implements Columns {
   }
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
-    const last = (spec: ColumnSpec): number => toPeriod(at, findLength(spec)) + 1;
+    // Up to now, even for a caller that has waited: of later periods memory has what the store does not show.
+    const now = Math.max(at, this.#live.logTime);
+    const last = (spec: ColumnSpec): number => toPeriod(now, findLength(spec)) + 1;
     return beginLoad(missing, { reader, live: this.#live, last, isOfPast: false }).map(({ targets, done: read }) => {
       const keys = targets.map(toTargetKey);
       const done = read.then(
@@ -213,9 +275,13 @@ export class SeriesCache implements Columns {
       this.#sizes.set(target, bytes);
       this.#bytes += bytes;
     }
+    this.#evict();
+  }
+
+  #evict(): void {
     for (const [key, oldest] of this.#columns) {
       if (this.#bytes <= this.#mostBytes) return;
-      this.#drop(key, oldest);
+      if (!this.#kept.has(key)) this.#drop(key, oldest);
     }
   }
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
-import { openSeriesCache, SeriesCache } from '../../../api/series/cache.ts';
+import { type Awaiting, openSeriesCache, SeriesCache } from '../../../api/series/cache.ts';
 import { Column } from '../../../api/series/column.ts';
 import { type ColumnSpec, isQuantitySpec } from '../../../api/series/column-spec.ts';
 import { fillFromStore, type Target } from '../../../api/series/load.ts';
@@ -321,6 +321,11 @@ t.test('once warm, a live screen reads no database, and rows of live extend its 
 const selectAll = (feed: Feed) =>
   findDirectory(feed.memory).listings.map((listing) => ({ listing, version: listing.versions[0] as never }));
 
+/** Waits as a caller does that reads nothing. */
+const finish = async (awaited: Awaiting | null): Promise<void> => {
+  await awaited?.done.finally(awaited.release);
+};
+
 t.test('the cache keeps to its bytes: the columns used longest ago go first', async (t) => {
   const feed = newFeed();
   const listings = selectAll(feed);
@@ -328,9 +333,9 @@ t.test('the cache keeps to its bytes: the columns used longest ago go first', as
   const cache = new SeriesCache(feed.memory, 20_000);
   const ensure = (member: string) =>
     cache.ensure(listings, [{ spec: spec(member), bars: 10 }], { at: NOW, begin: () => store.begin() });
-  await ensure('close');
+  await finish(ensure('close'));
   t.equal(ensure('close'), null, 'nothing to wait for');
-  for (const member of ['open', 'high', 'low', 'volume']) await ensure(member);
+  for (const member of ['open', 'high', 'low', 'volume']) await finish(ensure(member));
   t.ok(cache.bytes <= 20_000, `${cache.bytes}`);
   t.not(ensure('close'), null);
   t.equal(ensure('volume'), null);
@@ -365,9 +370,9 @@ t.test('what a load has read before it fails is kept, and the next call reads th
         },
       },
     );
-  await t.rejects(ensure(2) as Promise<void>, { message: 'too late' });
+  await t.rejects(finish(ensure(2)), { message: 'too late' });
   t.equal(statements, 3);
-  await ensure(4);
+  await finish(ensure(4));
   t.equal(statements, 4, 'the columns of the refused statement alone');
   t.equal(ensure(4), null, 'nothing to wait for');
 });
