@@ -5,7 +5,15 @@ import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
-import { type Fields, isFields, makeWords, readMessage, readRuleOrNull, readText } from '../shared/wire.ts';
+import {
+  type Fields,
+  isFields,
+  makeBadFrame,
+  makeWords,
+  readMessage,
+  readRuleOrNull,
+  readText,
+} from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -47,10 +55,10 @@ type Ticker = Readonly<Record<'asset' | 'base' | 'multiplier' | 'quote', string>
 
 /** `BTC-USD`; permissionless markets include the pool: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. `1000CAT-USD` counts thousands (V-04). */
 const splitTicker = (ticker: string): Ticker => {
-  const dash = ticker.lastIndexOf('-');
-  const asset = dash < 0 ? ticker : ticker.slice(0, dash);
-  const quote = dash < 0 ? '' : ticker.slice(dash + 1);
-  return { asset, quote, ...splitMultiplier(asset.split(',', 1)[0] ?? asset) };
+  const [, asset, name, quote] = /^(([^,]+)(?:,.*)?)-([^-]+)$/.exec(ticker) ?? [];
+  if (asset === undefined || name === undefined || quote === undefined)
+    throw makeBadFrame('the ticker has no base or no quote');
+  return { asset, quote, ...splitMultiplier(name) };
 };
 
 const toValues = (market: Fields, venue_symbol: string): ListingValues =>
