@@ -118,6 +118,10 @@ const readStatus = ({ contractType, status, contractStatus }: Fields): string =>
   return type === '' || /(^|_)PERPETUAL$/.test(type) ? word : 'unknown';
 };
 
+/** Binance names the type of the contract, Aster the sort of its base. */
+const isShare = ({ contractType, underlyingSubType }: Fields): boolean =>
+  /^TRADIFI_/.test(String(contractType)) || (Array.isArray(underlyingSubType) && underlyingSubType.includes('STOCK'));
+
 /** Delivery date of a listing without an end (2100-12-25). */
 const NO_DELIVERY_MS = 4_133_404_800_000;
 
@@ -129,6 +133,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     venue_symbol,
     asset,
     ...splitMultiplier(asset),
+    isShare: isShare(symbol),
     ...readFilters(symbol),
     contract_size: isLinear ? '1' : readRuleOrNull('contract_size', symbol.contractSize, 'contractSize'),
     quote: readText(symbol.quoteAsset, 'quoteAsset'),

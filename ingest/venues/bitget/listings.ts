@@ -93,6 +93,7 @@ const toValues = (contract: Fields, venue_symbol: string, at: Micros): ListingVa
     venue_symbol,
     asset,
     ...splitMultiplier(asset),
+    isShare: contract.symbolType === 'stock',
     ...rules,
     quote: readText(contract.quoteCoin, 'quoteCoin'),
     venue_kind: toMarket(venue_symbol),

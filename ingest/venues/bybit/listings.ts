@@ -120,6 +120,7 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
     venue_symbol,
     asset,
     ...splitAsset(asset),
+    isShare: instrument.symbolType === 'stock',
     ...rules,
     contract_size: '1',
     quote: readText(instrument.quoteCoin, 'quoteCoin'),

@@ -64,6 +64,7 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
     venue_symbol: symbol,
     asset,
     ...splitMultiplier(asset),
+    isShare: contract.contract_type === 'stocks',
     quote,
     ...worth,
     tick_size,

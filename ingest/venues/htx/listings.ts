@@ -118,6 +118,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
     venue_symbol: code,
     asset,
     ...splitMultiplier(asset),
+    isShare: Array.isArray(item.labels) && item.labels.includes('stock'),
     quote,
     venue_kind: market,
     contract_size: readRuleOrNull('contract_size', item.contract_size, 'contract_size'),

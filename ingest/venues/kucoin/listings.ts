@@ -78,6 +78,7 @@ const toValues = (contract: Fields): ListingValues => {
     venue_symbol: readText(contract.symbol, 'symbol'),
     asset,
     ...splitMultiplier(ALIASES[asset] ?? asset),
+    isShare: contract.assetClass === 'STOCK',
     venue_kind,
     tick_size: readRuleOrNull('tick_size', contract.tickSize, 'tickSize'),
     lot_size: readRuleOrNull('lot_size', contract.lotSize, 'lotSize'),

@@ -120,6 +120,8 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     venue_symbol: symbol,
     // A contract may contain a million coins, but its price is for one.
     base,
+    // Categories of the base: 1 is crypto, 3 shares, 4 metals and goods.
+    isShare: String(item.instCategory) === '3',
     quote,
     tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
     lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),

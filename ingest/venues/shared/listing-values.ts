@@ -3,6 +3,7 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers/book-bands.ts';
 import { type PriceType, TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import type { Digits, ListingValues } from '../../../schemas/records.ts';
+import { toShareCode } from './symbol-names.ts';
 
 type Rules = Pick<ListingValues, 'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional'>;
 /** Absent where the venue publishes none. */
@@ -18,12 +19,15 @@ type Told = Omit<ListingValues, keyof Optional | Derived> &
     readonly asset?: string;
     /** One when absent. */
     readonly multiplier?: Digits;
+    /** The venue says that the base is a share, no coin. */
+    readonly isShare?: boolean;
     /** Prices whose candles the venue publishes. */
     readonly price_types: readonly PriceType[];
   };
 
 export const makeListingValues = (told: Told): ListingValues => {
-  const { base, asset = base } = told;
+  const { asset = told.base } = told;
+  const base = told.isShare === true ? toShareCode(told.base) : told.base;
   const { tick_size = null, lot_size = null, min_qty = null, min_notional = null } = told;
   // A quanto contract has a size neither in base nor in quote.
   const contract_size = told.venue_kind === 'quanto' ? null : (told.contract_size ?? null);

@@ -12,6 +12,15 @@ export const splitMultiplier = (asset: string): { readonly base: string; readonl
 /** Names whose `M` means a million, as their price shows; MANA's does not. */
 const MILLIONS = makeWords({ MBABYDOGE: '1MBABYDOGE' });
 
+/**
+ * Tickers of a coin that a share has too, at some venue or other, as seen in September 2026 (D-1177): BlackBerry, Caterpillar, ON Semiconductor,
+ * Hyperliquid Strategies, Quantinuum, RTX.
+ */
+const SHARED_TICKERS: ReadonlySet<string> = new Set(['BB', 'CAT', 'ON', 'PURR', 'QNT', 'RTX']);
+
+/** The code of a share: the coin has the ticker (V-04). */
+export const toShareCode = (ticker: string): string => (SHARED_TICKERS.has(ticker) ? `${ticker}2` : ticker);
+
 /** Whether a symbol ends in a digit, as a date does: spares most symbols a slower test. */
 export const hasDigitEnd = (symbol: string): boolean => {
   const last = symbol.charCodeAt(symbol.length - 1);
