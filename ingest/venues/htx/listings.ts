@@ -6,7 +6,9 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/
 import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
+import { readOrElse } from '../shared/map-each.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
+import { noteUnexpected } from '../shared/unexpected.ts';
 import {
   type Fields,
   isAbsent,
@@ -113,7 +115,6 @@ const STATUSES = makeWords({
 
 const toValues = (item: Fields, code: string, { market, hours }: Source): ListingValues => {
   const { base: asset, quote } = splitSymbol(code);
-  const known = readHours(item, 'settlement_period') ?? hours[code];
   return makeListingValues({
     venue_symbol: code,
     asset,
@@ -126,9 +127,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
     pair: isAbsent(item.pair) ? code : readText(item.pair, 'pair'),
     status: STATUSES[String(item.contract_status)] ?? 'unknown',
     quantity_unit: 'contracts',
-    // The contracts themselves name it since 2026, the elements did before; eight hours is the venue's usual period.
-    funding_interval: formatDuration((known ?? 8) * MS_PER_HOUR),
-    funding_interval_source: known === undefined ? 'assumed' : 'venue',
+    ...readFundingInterval(item, hours[code]),
     funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },
     rules_normalisation: {
       tick_size: { venue_field: 'price_tick', transform: 'identity' },
@@ -145,6 +144,26 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
     listed_at: readDate(item.create_date),
     delisted_at: readMsOrNull(item.delivery_time, 'delivery_time'),
   });
+};
+
+type Interval = Pick<ListingValues, 'funding_interval' | 'funding_interval_source'>;
+
+/** The contracts themselves name it since 2026, the elements did before; eight hours is the venue's usual period. */
+const readFundingInterval = (item: Fields, ofElement: number | undefined): Interval => {
+  const period = readOrElse<number | null | undefined>(
+    () => readHours(item, 'settlement_period'),
+    // Named, and cannot be read: not the usual eight.
+    ({ kind }) => {
+      noteUnexpected(kind);
+      return undefined;
+    },
+  );
+  if (period === undefined) return { funding_interval: null, funding_interval_source: null };
+  const hours = period ?? ofElement;
+  return {
+    funding_interval: formatDuration((hours ?? 8) * MS_PER_HOUR),
+    funding_interval_source: hours === undefined ? 'assumed' : 'venue',
+  };
 };
 
 /** `20201021`: a day, taken at its start in UTC. */
