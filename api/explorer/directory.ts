@@ -40,7 +40,7 @@ const KEPT_MS = 60_000;
 /** Pages of 5000 listings. */
 const MOST_PAGES = 10;
 
-type Listed = Omit<BoardListing, 'asset'> & {
+type Listed = Omit<BoardListing, 'asset' | 'multiplier'> & {
   readonly status: string;
   readonly delisted_at: string | null;
   readonly base_venue_alias: string | null;
@@ -60,8 +60,8 @@ const readListings = async (api: string): Promise<readonly BoardListing[]> => {
     const answer = (await fetchJson(`${api}/v2/instruments${query}`)) as Page;
     for (const listed of answer.items) {
       const { instrument, base, quote, venue, venue_symbol, status } = listed;
-      const asset = findAsset(listed);
-      if (status !== 'delisted') listings.push({ instrument, base, asset, quote, venue, venue_symbol });
+      const [asset, multiplier] = [findAsset(listed), listed.multiplier === null ? null : String(listed.multiplier)];
+      if (status !== 'delisted') listings.push({ instrument, base, asset, multiplier, quote, venue, venue_symbol });
     }
     cursor = answer.page.next_cursor;
     if (cursor === null) break;

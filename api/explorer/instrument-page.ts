@@ -119,13 +119,33 @@ const renderPlot = (names: readonly string[]): Content =>
       </ul>
     </div>`;
 
+/** Multipliers of prices that only compare as those of one base unit, such as of 1000PEPE and PEPE. */
+const findMultipliers = ({ isPrice }: ChartSpec, listings: readonly BoardListing[]): string | undefined =>
+  isPrice !== true || listings.every(({ asset }) => asset === listings[0]?.asset)
+    ? undefined
+    : JSON.stringify(Object.fromEntries(listings.map((listing) => [toListingKey(listing), listing.multiplier])));
+
+/** The heading of a chart, and what its figures were converted by. */
+const describeChart = (
+  spec: ChartSpec,
+  listings: readonly BoardListing[],
+): readonly [heading: string, note?: string] => {
+  const base = listings[0]?.base ?? '';
+  if (spec.units === 'base') return [`${spec.label} in ${base}`, 'converted by contract size and mark'];
+  return findMultipliers(spec, listings) === undefined
+    ? [spec.label]
+    : [`${spec.label} of one ${base}`, 'divided by the multiplier of each listing'];
+};
+
 /** The island fills it when it comes into sight; its height is fixed before. */
-const renderChart = ({ id, label, layer, member, units }: ChartSpec, listings: readonly BoardListing[]): Content => {
+const renderChart = (spec: ChartSpec, listings: readonly BoardListing[]): Content => {
+  const { id, label, layer, member, units } = spec;
   const base = units === 'base' ? listings[0]?.base : undefined;
-  return html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-units=${units} data-base=${base}>
+  const [heading, note] = describeChart(spec, listings);
+  return html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-units=${units} data-base=${base} data-multipliers=${findMultipliers(spec, listings)}>
     <figcaption>
-      <h3>${base === undefined ? label : `${label} in ${base}`}</h3>
-      ${base === undefined ? null : html`<span class="muted small-text">converted by contract size and mark</span>`}
+      <h3>${heading}</h3>
+      ${note === undefined ? null : html`<span class="muted small-text">${note}</span>`}
       <span class="muted small-text" data-told>Not read yet</span>
     </figcaption>
     ${renderPlot(listings.map(({ venue, venue_symbol: symbol }) => `${venue} ${symbol}`))}

@@ -143,6 +143,40 @@ t.test(
   },
 );
 
+t.test('prices of 1000PEPE and of PEPE share an axis as those of one PEPE (V-04, N-07)', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.route('**/api/explore/snapshots/history', async (route) => {
+    const { from, to, layers } = route.request().postDataJSON() as Asked;
+    const [layer = ''] = layers;
+    const items = [
+      ['1000PEPEUSDT', 'USDT', '0.02130487'],
+      ['PEPEUSDC', 'USDC', '0.0000213'],
+    ].map(([venue_symbol, quote, mark]) => {
+      const rows = [{ at: to, status: 'present', values: { mark, index: mark } }];
+      const units = { mark: 'quote', index: 'quote' };
+      return { venue: 'binance', venue_symbol, quote, layers: { [layer]: { units, history_cadence: '10s', rows } } };
+    });
+    await route.fulfill({ body: JSON.stringify({ from, to, settled: true, items }) });
+  });
+  await page.goto(`${origin}/explore/PEPE-PERP`);
+  for (const [name, heading] of [
+    ['mark', 'Mark price of one PEPE'],
+    ['index', 'Index price of one PEPE'],
+  ] as const) {
+    await chart(on, name).scrollIntoViewIfNeeded();
+    await page.locator(`figure[data-chart="${name}"][data-drawn]`).waitFor();
+    t.equal(await chart(on, name).locator('h3').textContent(), heading);
+    t.match(await chart(on, name).locator('figcaption').textContent(), /divided by the multiplier of each listing/);
+    const shown = await chart(on, name).locator('.readout').textContent();
+    t.match(shown, /1000PEPEUSDT 0\.00002130487 USDT/);
+    t.match(shown, /PEPEUSDC 0\.0000213 USDC/);
+  }
+  await page.goto(`${origin}/explore/BTC-PERP`);
+  t.equal(await chart(on, 'mark').locator('h3').textContent(), 'Mark price', 'all of one asset: as the venue has it');
+  await on.context.close();
+});
+
 t.test(
   'candles, book and liquidations name the asset and the currency of their quantities too (V-04, N-07)',
   async (t) => {

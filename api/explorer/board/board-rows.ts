@@ -6,6 +6,8 @@ export type BoardListing = {
   readonly base: string;
   /** What a quantity in `base` is a number of, as published: 1000PEPE is a thousand of the base PEPE (V-04, N-07). */
   readonly asset: string;
+  /** Base units in one of that asset; null where it is not known. */
+  readonly multiplier: string | null;
   readonly quote: string;
   readonly venue: string;
   readonly venue_symbol: string;

@@ -58,11 +58,13 @@ export type ChartSpec = {
   readonly member: string;
   /** Of quantities, so that the lines of venues with other units share an axis. */
   readonly units?: 'base';
+  /** A price of what the listing is of: of 1000PEPE it is a thousand times that of PEPE. */
+  readonly isPrice?: true;
 };
 
 export const CHARTS: readonly ChartSpec[] = [
-  { id: 'mark', label: 'Mark price', layer: 'mark', member: 'mark' },
-  { id: 'index', label: 'Index price', layer: 'mark', member: 'index' },
+  { id: 'mark', label: 'Mark price', layer: 'mark', member: 'mark', isPrice: true },
+  { id: 'index', label: 'Index price', layer: 'mark', member: 'index', isPrice: true },
   { id: 'funding', label: 'Funding, 8 h', layer: 'funding', member: 'funding_8h' },
   { id: 'oi', label: 'Open interest', layer: 'oi', member: 'oi', units: 'base' },
   { id: 'spread', label: 'Spread', layer: 'book', member: 'spread' },

@@ -1,7 +1,9 @@
 // Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
 import { type Form, formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
 import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
+import { toListingKey } from '../board/reading.ts';
 import { buildLine, type HistoryRow, type Line } from '../chart/line.ts';
+import { toUnitPrice } from '../chart/unit-price.ts';
 import { Chart } from './chart.ts';
 import type { ChartData } from './chart-paint.ts';
 import { callPatiently, describeFailure } from './patient-call.ts';
@@ -71,15 +73,25 @@ const readHistory = async (
 const formatLineUnit = (unit: string | undefined, quote: string, base = 'base'): string =>
   unit === 'base' ? base : unit === 'fraction' ? '' : formatUnit(unit, quote);
 
+/** Of listings, by their keys; null where the chart needs none. */
+const readMultipliers = ({ multipliers }: DOMStringMap): Readonly<Record<string, string | null>> | null =>
+  multipliers === undefined ? null : (JSON.parse(multipliers) as Record<string, string | null>);
+
 const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: DOMStringMap): ChartData => {
   const { layer = '', member = '', chart = '', base } = figure;
+  const multipliers = readMultipliers(figure);
   const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
   const names = listLineNames(items);
   const lines = items.map((item, i): Line => {
     const { rows = [], units } = item.layers[layer] ?? {};
+    const multiplier = multipliers === null ? '1' : (multipliers[toListingKey(item)] ?? null);
     return {
-      ...buildLine(names[i] ?? '', rows, { member, stepMs }),
+      ...buildLine(
+        names[i] ?? '',
+        rows.map((row) => toUnitPrice(row, member, multiplier)),
+        { member, stepMs },
+      ),
       unit: formatLineUnit(units?.[member], item.quote, base),
     };
   });

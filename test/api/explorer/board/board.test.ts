@@ -22,7 +22,7 @@ import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
 import { LAYERS, READING_LAYERS } from '../../../../schemas/layers/readings.ts';
 
 const listing = (venue: string, base: string, quote = 'USDT'): BoardListing => ({
-  ...{ venue, base, asset: base, quote, instrument: `${base}-PERP`, venue_symbol: `${base}${quote}` },
+  ...{ venue, base, asset: base, multiplier: '1', quote, instrument: `${base}-PERP`, venue_symbol: `${base}${quote}` },
 });
 const ALL = [listing('okx', 'ETH'), listing('okx', 'BTC', 'USDC'), listing('okx', 'BTC'), listing('aster', 'BTC')];
 
