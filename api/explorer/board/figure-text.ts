@@ -53,7 +53,8 @@ export const alignPoints = (texts: readonly string[]): readonly string[] => {
   });
 };
 
-const SCALES = [
+/** Large figures: `1.284M`. */
+export const SCALES = [
   { digits: 12, places: -12, suffix: 'T' },
   { digits: 9, places: -9, suffix: 'B' },
   { digits: 6, places: -6, suffix: 'M' },

@@ -1,4 +1,5 @@
 // Axes: round figures and round instants, and from a value to its place.
+import { SCALES } from '../board/figure-text.ts';
 
 export type Range = { readonly low: number; readonly high: number };
 
@@ -31,8 +32,14 @@ export const listTicks = ({ low, high }: Range, count: number): readonly number[
   return ticks;
 };
 
-/** A figure of an axis, as exact as the step between ticks. */
+/** A figure of an axis, as exact as the step between ticks; large ones in millions, billions or trillions, as in cells. */
 export const formatTick = (tick: number, step: number): string => {
+  const scale = SCALES.find(({ digits }) => Math.abs(tick) >= 10 ** digits);
+  if (scale === undefined) return formatStep(tick, step);
+  return `${formatStep(tick / 10 ** scale.digits, step / 10 ** scale.digits)}${scale.suffix}`;
+};
+
+const formatStep = (tick: number, step: number): string => {
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   return tick.toFixed(decimals).replace(/^-(?=[0.]*$)/, '');
 };

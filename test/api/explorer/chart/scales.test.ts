@@ -9,6 +9,18 @@ import {
 } from '../../../../api/explorer/chart/scales.ts';
 import { createRandom } from '../../../support/mutations.ts';
 
+t.test('large figures of an axis are short, and as exact as their step', (t) => {
+  const show = (low: number, high: number): readonly string[] => {
+    const ticks = listTicks({ low, high }, 5);
+    return ticks.map((tick) => formatTick(tick, (ticks[1] ?? 1) - (ticks[0] ?? 0)));
+  };
+  t.same(show(5.6e12, 9.2e12), ['6T', '7T', '8T', '9T']);
+  t.same(show(9.121e12, 9.129e12), ['9.122T', '9.124T', '9.126T', '9.128T']);
+  t.same(show(0, 2.1e6), ['0', '500000', '1.0M', '1.5M', '2.0M']);
+  t.same(show(96_900, 97_100), ['96900', '96950', '97000', '97050', '97100']);
+  t.end();
+});
+
 t.test('ticks are round, ascend, and lie within the range', (t) => {
   t.same(listTicks({ low: 0.4, high: 10.1 }, 5), [2, 4, 6, 8, 10]);
   t.same(
