@@ -85,13 +85,6 @@ export const endRequest = (held: Held): boolean => {
   return false;
 };
 
-/** Puts the permits in hand among those to return; the day then does not count them. */
-export const giveBack = (held: Held): void => {
-  held.returned += held.permits;
-  held.dayChange -= held.permits;
-  held.permits = 0;
-};
-
 /**
  * Permits in hand of a day that has ended are void, and not returned either: on their way back, beside the permits of the new day, they would let the key
  * have twice what a process may hold.
@@ -99,6 +92,12 @@ export const giveBack = (held: Held): void => {
 export const dropPermits = (held: Held): void => {
   held.dayChange -= held.permits;
   held.permits = 0;
+};
+
+/** Puts the permits in hand among those to return; the day then does not count them. */
+export const giveBack = (held: Held): void => {
+  held.returned += held.permits;
+  dropPermits(held);
 };
 
 /** Requests of the day over all processes, as far as this one knows. */

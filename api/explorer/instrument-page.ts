@@ -119,11 +119,13 @@ const renderPlot = (names: readonly string[]): Content =>
       </ul>
     </div>`;
 
-/** Multipliers of prices that only compare as those of one base unit, such as of 1000PEPE and PEPE. */
-const findMultipliers = ({ isPrice }: ChartSpec, listings: readonly BoardListing[]): string | undefined =>
-  isPrice !== true || listings.every(({ asset }) => asset === listings[0]?.asset)
-    ? undefined
-    : JSON.stringify(Object.fromEntries(listings.map((listing) => [toListingKey(listing), listing.multiplier])));
+/** A member of each listing as text for an island, by the listings' keys. */
+const writeByListing = (listings: readonly BoardListing[], member: 'asset' | 'multiplier'): string =>
+  JSON.stringify(Object.fromEntries(listings.map((listing) => [toListingKey(listing), listing[member]])));
+
+/** Whether prices only compare as those of one base unit, such as of 1000PEPE and PEPE. */
+const isOfOneUnit = ({ isPrice }: ChartSpec, listings: readonly BoardListing[]): boolean =>
+  isPrice === true && listings.some(({ asset }) => asset !== listings[0]?.asset);
 
 /** The heading of a chart, and what its figures were converted by. */
 const describeChart = (
@@ -132,9 +134,9 @@ const describeChart = (
 ): readonly [heading: string, note?: string] => {
   const base = listings[0]?.base ?? '';
   if (spec.units === 'base') return [`${spec.label} in ${base}`, 'converted by contract size and mark'];
-  return findMultipliers(spec, listings) === undefined
-    ? [spec.label]
-    : [`${spec.label} of one ${base}`, 'divided by the multiplier of each listing'];
+  return isOfOneUnit(spec, listings)
+    ? [`${spec.label} of one ${base}`, 'divided by the multiplier of each listing']
+    : [spec.label];
 };
 
 /** The island fills it when it comes into sight; its height is fixed before. */
@@ -142,7 +144,8 @@ const renderChart = (spec: ChartSpec, listings: readonly BoardListing[]): Conten
   const { id, label, layer, member, units } = spec;
   const base = units === 'base' ? listings[0]?.base : undefined;
   const [heading, note] = describeChart(spec, listings);
-  return html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-units=${units} data-base=${base} data-multipliers=${findMultipliers(spec, listings)}>
+  const multipliers = isOfOneUnit(spec, listings) ? writeByListing(listings, 'multiplier') : undefined;
+  return html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-units=${units} data-base=${base} data-multipliers=${multipliers}>
     <figcaption>
       <h3>${heading}</h3>
       ${note === undefined ? null : html`<span class="muted small-text">${note}</span>`}
@@ -197,7 +200,7 @@ const renderParts = (shown: Shown): Content => {
     </div>
     ${
       scope.layers.includes('liquidation')
-        ? html`<section id="liquidations" data-assets=${JSON.stringify(Object.fromEntries(listings.map((listing) => [toListingKey(listing), listing.asset])))}><h3>Liquidations, all venues</h3><p class="muted small-text" data-told>Not read yet</p><div data-rows></div></section>`
+        ? html`<section id="liquidations" data-assets=${writeByListing(listings, 'asset')}><h3>Liquidations, all venues</h3><p class="muted small-text" data-told>Not read yet</p><div data-rows></div></section>`
         : html`<p class="muted small-text">Liquidations are part of the plans from Standard.</p>`
     }`;
 };

@@ -170,11 +170,11 @@ export class SeriesCache implements Columns {
     const waits = this.#begin(listings, needs, ask);
     if (waits === null) return null;
     const keys = listings.flatMap(({ listing }) => needs.map(({ spec }) => toKey(listing, toSpecId(spec))));
-    const letGo = this.#keep(keys);
+    this.#keep(keys);
     let isAwaited = true;
     const release = (): void => {
+      if (isAwaited) this.#letGo(keys);
       isAwaited = false;
-      letGo();
     };
     const wait = async (first: Waits): Promise<void> => {
       for (let next: Waits | null = first; next !== null; ) {
@@ -208,19 +208,17 @@ export class SeriesCache implements Columns {
   }
 
   /** Keeps columns that a caller waits for: what others load meanwhile does not remove them. */
-  #keep(keys: readonly string[]): () => void {
+  #keep(keys: readonly string[]): void {
     for (const key of keys) this.#kept.set(key, (this.#kept.get(key) ?? 0) + 1);
-    let isKept = true;
-    return () => {
-      if (!isKept) return;
-      isKept = false;
-      for (const key of keys) {
-        const left = (this.#kept.get(key) ?? 1) - 1;
-        if (left > 0) this.#kept.set(key, left);
-        else this.#kept.delete(key);
-      }
-      this.#evict();
-    };
+  }
+
+  #letGo(keys: readonly string[]): void {
+    for (const key of keys) {
+      const left = (this.#kept.get(key) ?? 1) - 1;
+      if (left > 0) this.#kept.set(key, left);
+      else this.#kept.delete(key);
+    }
+    this.#evict();
   }
 
   #sum(keys: readonly string[]): number {

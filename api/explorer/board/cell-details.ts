@@ -1,6 +1,6 @@
 // The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
 import { type Cell, computeAge } from './cell.ts';
-import { formatAgeMs, formatUnit, nameUnit } from './figure-text.ts';
+import { formatAgeMs, formatUnit } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
 export type Detail = { readonly label: string; readonly text: string };
@@ -19,10 +19,7 @@ const listFigureLines = (cell: Cell, { quote, asset }: Units): readonly Detail[]
   switch (cell.kind) {
     case 'figure':
       return [
-        {
-          label: 'Figure',
-          text: `${cell.digits} ${UNITS[cell.unit] ?? formatUnit(nameUnit(cell.unit, asset), quote)}`.trim(),
-        },
+        { label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? formatUnit(cell.unit, quote, asset)}`.trim() },
       ];
     case 'withheld':
       return [{ label: 'Withheld', text: `${cell.label}: ${cell.words}` }];

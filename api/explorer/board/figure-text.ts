@@ -122,9 +122,13 @@ export const formatForm = (form: Form, digits: string): string => {
 /** A quantity in `base` is a number of the listing's own asset, such as 1000PEPE. */
 export const nameUnit = (unit: string, asset: string): string => (unit === 'base' ? asset : unit);
 
-/** The unit of a figure as a person reads it: its currency for `quote`; empty for codes and counts. */
-export const formatUnit = (unit: string | undefined, quote: string | undefined): string =>
-  unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;
+/** The unit of a figure as a person reads it: its currency for `quote`, its asset for `base`; empty for codes and counts. */
+export const formatUnit = (unit: string | undefined, quote: string | undefined, asset = 'base'): string =>
+  unit === 'quote'
+    ? (quote ?? 'quote')
+    : unit === undefined || unit === 'code' || unit === 'count'
+      ? ''
+      : nameUnit(unit, asset);
 
 /** A quantity means nothing without its unit, which differs by listing: `151 718 contracts`. */
 export const formatQuantity = (digits: string, unit: string | undefined, quote: string | undefined): string =>

@@ -1,5 +1,5 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it is not current.
-import { alignPoints, formatClock, formatForm, formatUnit, nameUnit } from '../board/figure-text.ts';
+import { alignPoints, formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { readWhileSeen } from './history-charts.ts';
@@ -104,7 +104,7 @@ const makeParts = (book: Book | undefined, asset: string): readonly HTMLElement[
   if (book === undefined) return [];
   const { status, bids, asks, bands, quote } = book;
   if (status !== 'present' || bids === null || asks === null) return [renderWithheldNote(describeBook(book))];
-  const unit = formatUnit(nameUnit(book.size_unit, asset), quote);
+  const unit = formatUnit(book.size_unit, quote, asset);
   const largest = Math.max(...[...bids, ...asks].map(([, size]) => Number(size)));
   return [
     renderSideTable('Bids', bids, { unit, quote, largest }),

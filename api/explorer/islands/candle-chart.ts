@@ -1,5 +1,5 @@
 // Candles of one listing, with a hole for each period that has none.
-import { formatClock, formatForm, formatUnit, nameUnit } from '../board/figure-text.ts';
+import { formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
@@ -67,7 +67,7 @@ type Context = { readonly periodMs: number; readonly asset: string };
 const toChartData = ({ from, to, items }: Answer, { periodMs, asset }: Context): ChartData => {
   const rows = items[0]?.rows ?? [];
   const candles = rows.map(toCandle);
-  const unit = formatUnit(nameUnit(items[0]?.units['volume'] ?? '', asset), items[0]?.quote);
+  const unit = formatUnit(items[0]?.units['volume'], items[0]?.quote, asset);
   const line: Line = {
     name: items[0]?.venue ?? '',
     // The crosshair is in the middle of a candle.

@@ -70,8 +70,8 @@ const readHistory = async (
 };
 
 /** Rates and widths name theirs in their form. */
-const formatLineUnit = (unit: string | undefined, quote: string, base = 'base'): string =>
-  unit === 'base' ? base : unit === 'fraction' ? '' : formatUnit(unit, quote);
+const formatLineUnit = (unit: string | undefined, quote: string, base: string | undefined): string =>
+  unit === 'fraction' ? '' : formatUnit(unit, quote, base);
 
 /** Of listings, by their keys; null where the chart needs none. */
 const readMultipliers = ({ multipliers }: DOMStringMap): Readonly<Record<string, string | null>> | null =>
